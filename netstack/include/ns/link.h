@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* link.h - what a driver gives the stack and what it may call */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct pkt;
+struct ns_stack;
+
+/** enum ns_gso_mode - the three ways to leave */
+enum ns_gso_mode {
+	NS_GSO_NONE, /* a frame a call */
+	NS_GSO_SW,   /* super-segments cut in user space, all frames in one call */
+	NS_GSO_HW,   /* super-frames; the device cuts them and completes checksums */
+};
+
+/** struct ns_link_ops - filled by a driver */
+struct ns_link_ops {
+	/**
+	 * xmit() - send frames in order
+	 * @pkts:	@cnt frames from the Ethernet header on, borrowed until return; at least 16 octets of headroom each
+	 *
+	 * Return: frames taken (1..@cnt), or a negative errno about pkts[0], nothing sent:
+	 * -EAGAIN/-EWOULDBLOCK no room now (the driver calls ns_link_writable() later), -EINVAL or -ENOBUFS the
+	 * device refuses this super-frame, -EMSGSIZE too long, -ENETDOWN/-ENXIO link is down
+	 */
+	int (*xmit)(void *drv, struct pkt *const *pkts, uint32_t cnt);
+};
+
+/** struct ns_link_config - one link as the plan has it */
+struct ns_link_config {
+	char name[16];
+	uint32_t ifindex; /* the container's number for it */
+	uint32_t mtu;     /* octets of IP packet */
+	uint8_t mac[6];
+	bool is_up;
+	bool is_noarp;
+	enum ns_gso_mode gso;
+	uint32_t
+		gso_max_size; /* octets of an IP packet handed to the device at once; clamped to 65535 for IPv4 */
+	uint32_t gso_max_segs;
+	uint32_t tx_batch; /* frames given to one xmit() call at most, 0: default */
+	const struct ns_link_ops *ops;
+	void *drv;
+};

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * stack.h - the TCP/IP stack as a library: frames and time in, frames and events out
+ *
+ * Theory of operation
+ *
+ * The embedder's loop turn is always the same:
+ *
+ *   1 ns_stack_advance(now)                  timers that are due
+ *   2 ns_stack_input(link, frame, now) ...   all frames that are there
+ *   3 ns_stack_next_event() ...              readable, writable, connected, accepted, failed
+ *     with ns_sock_* calls in answer
+ *   4 ns_stack_output(now)                   builds and sends what all of that made due: one
+ *                                            acknowledgement a connection a turn, super-segments,
+ *                                            all frames of a link in as few xmit() calls as possible
+ *   5 sleep until ns_stack_deadline() or a descriptor is ready
+ *
+ * The stack makes no system call, reads no clock, logs nothing and has no global state. It is
+ * single-threaded: one instance, one caller at a time. Nothing here calls back into the embedder
+ * but link->xmit (from 4 only) and env->random.
+ *
+ * Errors are negative errno values of Linux.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/attr.h"
+#include "base/mono.h"
+#include "ns/addr.h"
+#include "ns/env.h"
+#include "ns/link.h"
+
+struct ns_stack;
+struct pkt;
+
+/** struct ns_limits - caps; zero means the default of limits.def */
+struct ns_limits {
+	uint32_t sockets;      /* sockets and connections together */
+	uint32_t timewait;     /* compact TIME-WAIT entries */
+	uint32_t chunks_large; /* 64 KiB pieces of payload memory */
+	uint32_t chunks_small; /* 4 KiB pieces */
+	uint32_t rx_frames;    /* received frames held at once */
+	uint32_t neighbours;   /* dynamic neighbour entries */
+	uint32_t sndbuf_max;   /* octets: send buffer autotuned up to this (6 MiB) */
+	uint32_t rcvbuf_max;   /* octets: receive window autotuned up to this (4 MiB) */
+};
+
+/** struct ns_route - one route; families never mix but for @via of IPv6 next hops later */
+struct ns_route {
+	struct ns_addr dst;
+	uint8_t prefix_len;     /* bits, of 32 for IPv4 (of 128 for IPv6) */
+	struct ns_addr gateway; /* any: on-link */
+	struct ns_addr prefsrc; /* any: chosen */
+	uint32_t link_id;
+	uint32_t metric;
+	uint32_t mtu; /* octets, 0: the link's */
+	uint32_t table;
+	uint8_t type; /* enum ns_route_type */
+	bool is_onlink;
+};
+
+enum ns_route_type {
+	NS_ROUTE_UNICAST,
+	NS_ROUTE_LOCAL,
+	NS_ROUTE_BROADCAST,
+	NS_ROUTE_BLACKHOLE,   /* -EINVAL */
+	NS_ROUTE_UNREACHABLE, /* -EHOSTUNREACH */
+	NS_ROUTE_PROHIBIT,    /* -EACCES */
+};
+
+ns_must_check struct ns_stack *ns_stack_new(const struct ns_env *env,
+					    const struct ns_limits *limits);
+/** ns_stack_free() - all connections vanish without a word on the wire; NULL is fine */
+void ns_stack_free(struct ns_stack *s);
+
+/** ns_stack_add_link() - a link (id from 1 on; 0 is the loop link, always there); @c is copied */
+ns_must_check int ns_stack_add_link(struct ns_stack *s, const struct ns_link_config *c,
+				    uint32_t *ret_link_id);
+ns_must_check int ns_stack_add_addr(struct ns_stack *s, uint32_t link_id, const struct ns_addr *a,
+				    uint8_t prefix_len);
+ns_must_check int ns_stack_add_route(struct ns_stack *s, const struct ns_route *r);
+/** ns_stack_add_neigh() - a permanent neighbour */
+ns_must_check int ns_stack_add_neigh(struct ns_stack *s, uint32_t link_id, const struct ns_addr *a,
+				     const uint8_t mac[6]);
+ns_must_check int ns_stack_set_link_up(struct ns_stack *s, uint32_t link_id, bool is_up);
+
+/** ns_stack_rx_alloc() - an empty frame for the driver to read into (16 octets of headroom), NULL at the cap */
+ns_must_check struct pkt *ns_stack_rx_alloc(struct ns_stack *s);
+/** ns_stack_input() - one received frame, from the Ethernet header on, vnet metadata already in @p; Consumes @p */
+void ns_stack_input(struct ns_stack *s, uint32_t link_id, struct pkt *p, struct mono now);
+void ns_stack_advance(struct ns_stack *s, struct mono now);
+void ns_stack_output(struct ns_stack *s, struct mono now);
+/** ns_stack_deadline() - call ns_stack_advance() at this time; MONO_NEVER: only when something arrives */
+struct mono ns_stack_deadline(struct ns_stack *s);
+/** ns_link_writable() - a driver that said -EAGAIN has room again */
+void ns_link_writable(struct ns_stack *s, uint32_t link_id);
+
+/** enum ns_drop, stats: names and values of every counter, for the embedder to show */
+uint32_t ns_stack_stat_cnt(void);
+const char *ns_stack_stat_name(uint32_t i);
+const char *ns_stack_stat_text(uint32_t i);
+uint64_t ns_stack_stat(const struct ns_stack *s, uint32_t i);

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * proto.h - the ops tables at which IP, the transports and the socket layer meet
+ *
+ * Theory of operation
+ *
+ *   sock/  --transport_ops-->  tcp/ udp/  --net_*()-->  net/
+ *   sock/  <---user_ops------  tcp/ udp/  <--proto_ops- net/
+ *
+ * net/ knows no transport, sock/ knows no transport, a transport knows neither of their structs but
+ * what is here. stack.c introduces them to each other. Every call down passes the time; nobody
+ * stores it as "now".
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/attr.h"
+#include "base/drop.h"
+#include "base/hash.h"
+#include "base/mono.h"
+#include "base/stats.h"
+#include "base/timer.h"
+#include "buf/bytes.h"
+#include "buf/pkt.h"
+#include "ns/addr.h"
+#include "ns/env.h"
+#include "ns/iov.h"
+#include "ns/sock.h"
+
+struct net;
+struct link;
+struct neigh;
+
+/* --- what all layers of one stack share ---------------------------------------------------- */
+
+/** struct ns_core - the narrow thing lower layers get instead of the stack */
+struct ns_core {
+	const struct ns_env *env;
+	struct ns_limits limits; /* all set */
+	struct timers timers;
+	struct pool pkts;
+	struct pool slices;
+	struct chunk_pools chunks;
+	struct hash_key key; /* from env->random at start */
+	struct ns_stats *stats;
+};
+
+/* --- IP towards transports ------------------------------------------------------------------ */
+
+/** struct ip_rx - what IP knows of a received packet; @p's linear area starts at the transport header */
+struct ip_rx {
+	struct ns_addr src, dst;
+	struct link *link;
+	uint8_t proto;
+	uint8_t ttl;
+	uint8_t tos;   /* DSCP and ECN */
+	bool csum_ok;  /* the transport checksum need not be verified */
+	bool is_bcast; /* link or IP broadcast or multicast: TCP drops (RFC 9293 MUST-57) */
+};
+
+/** struct icmp_err - an ICMP error about one of ours, quoted header already parsed and bounded */
+struct icmp_err {
+	struct ns_endpoint local, remote; /* of the quoted packet: local was its source */
+	struct ns_addr from;              /* who sent the error */
+	uint32_t seq;                     /* quoted TCP sequence number, valid when has_seq */
+	uint32_t mtu;                     /* next-hop MTU, octets, when is_frag_needed */
+	int err;                          /* negative errno the error stands for */
+	bool has_seq;
+	bool is_frag_needed;
+	bool is_hard; /* aborts a connection in SYN-SENT (RFC 1122 4.2.3.9, RFC 5461) */
+};
+
+struct proto_ops {
+	/** one packet up; Consumes @p; DROP_NONE: accepted */
+	enum drop (*input)(void *self, struct pkt *p, const struct ip_rx *ip, struct mono now);
+	void (*error)(void *self, const struct icmp_err *e, struct mono now);
+};
+
+/** struct dst - a resolved path, kept by a connection; net_dst_check() before use */
+struct dst {
+	struct link *link;
+	struct ns_addr src; /* source address the route prefers */
+	struct ns_addr nexthop;
+	uint32_t mtu;        /* octets of IP packet */
+	uint32_t generation; /* of the routing table */
+};
+
+struct ip_tx {
+	struct ns_addr src, dst;
+	uint8_t proto;
+	uint8_t ttl; /* 0: default 64 */
+	uint8_t tos;
+	bool dont_fragment;
+};
+
+/**
+ * net_route() - path to @dst, optionally from @src (any: choose)
+ * Return: 0, or -ENETUNREACH -EHOSTUNREACH -EACCES -EINVAL as Linux answers for the route's type
+ */
+ns_must_check int net_route(struct net *n, const struct ns_addr *dst, const struct ns_addr *src,
+			    struct dst *ret_dst);
+/** net_dst_is_current() - false: routes changed since, look up again */
+bool net_dst_is_current(const struct net *n, const struct dst *d);
+/** net_dst_room() - packets this path's link takes now without queueing beyond its limit; 0: come back, the transport is woken by its writable hook */
+uint32_t net_dst_room(const struct net *n, const struct dst *d);
+/** net_dst_gso() - octets of TCP payload one super-segment may carry on this path, a multiple of @mss, at least @mss; @hdr_len octets of IP and TCP headers */
+uint32_t net_dst_gso(const struct net *n, const struct dst *d, uint32_t mss, uint32_t hdr_len);
+/** net_is_local() - is @a one of ours (bindable)? */
+bool net_is_local(const struct net *n, const struct ns_addr *a);
+
+/**
+ * net_output() - send one transport packet: @p's linear area starts at the transport header
+ *
+ * Prepends IP and link headers, resolves the neighbour (queueing while that lasts), queues on the
+ * link; frames leave at the end of the turn. p->l4_off, gso_size, gso_segs, gso_type are set by the
+ * transport (gso_segs > 1: super-frame). The checksum field holds the pseudo-header sum
+ * (p->csum = PKT_CSUM_PARTIAL, csum_off set by the transport, csum_start by us); whoever must, completes it.
+ * Consumes @p on every path.
+ *
+ * Return: 0, or negative errno when it could not even be queued
+ */
+int net_output(struct net *n, const struct dst *d, const struct ip_tx *ip, struct pkt *p,
+	       struct mono now);
+/** net_confirm() - forward progress on this path: its neighbour is reachable (RFC 4861 7.3.1) */
+void net_confirm(struct net *n, const struct dst *d, struct mono now);
+
+/* --- ports and demultiplexing (net/demux.c), shared by TCP and UDP --------------------------- */
+
+struct demux;
+
+/** struct demux_key - one connection; host byte order ports */
+struct demux_key {
+	struct ns_endpoint local, remote;
+};
+
+/** struct demux_conn - embedded in what is found by four-tuple */
+struct demux_conn {
+	struct list hash;
+	struct demux_key key;
+	uint8_t kind; /* of the transport's own choosing: connection, TIME-WAIT entry, half-open */
+};
+
+/** struct demux_bind - embedded in what owns or shares a local port */
+struct demux_bind {
+	struct list hash;
+	struct list conn_hash;    /* reserved for listeners' lookups */
+	struct ns_endpoint local; /* addr any: every address */
+	bool is_bound, is_listening;
+	bool reuseaddr, reuseport;
+};
+
+ns_must_check struct demux *demux_new(const struct hash_key *key, uint32_t conn_cap);
+void demux_free(struct demux *d);
+struct demux_conn *demux_find_conn(struct demux *d, const struct demux_key *k);
+/** demux_add_conn() - -EEXIST when the four-tuple is taken */
+ns_must_check int demux_add_conn(struct demux *d, struct demux_conn *c);
+void demux_del_conn(struct demux *d, struct demux_conn *c);
+/** demux_find_listener() - exact address first, then any; with several reuseport listeners by hash of @k */
+struct demux_bind *demux_find_listener(struct demux *d, const struct demux_key *k);
+/**
+ * demux_bind_port() - claim @local for @b (port 0: RFC 6056 algorithm 3 with @d's key and a random offset)
+ * Linux rules: a conflict unless both have reuseaddr and neither listens, or both have reuseport.
+ * Return: 0, -EADDRINUSE
+ */
+ns_must_check int demux_bind_port(struct demux *d, struct demux_bind *b,
+				  const struct ns_endpoint *local, uint32_t rnd);
+/** demux_bind_ephemeral() - a local port such that (local addr, port, remote) is free; RFC 6056 3.3.3 */
+ns_must_check int demux_bind_ephemeral(struct demux *d, struct demux_bind *b,
+				       const struct ns_addr *local,
+				       const struct ns_endpoint *remote, uint32_t rnd);
+/** demux_listen() - mark as listening; -EADDRINUSE when another listens there without shared reuseport */
+ns_must_check int demux_listen(struct demux *d, struct demux_bind *b);
+void demux_unbind(struct demux *d, struct demux_bind *b);
+
+/* --- transports towards sockets -------------------------------------------------------------- */
+
+/** struct user_ops - the transport tells its user; called from input, timers and output, never re-enters the transport */
+struct user_ops {
+	/** @mask of enum ns_event_mask; @err negative errno with NS_EV_ERR */
+	void (*event)(void *user, uint32_t mask, int err);
+};
+
+/**
+ * struct transport_ops - what the socket layer calls; @c is the transport's own connection object
+ *
+ * Semantics, errors and units are those of the ns_sock_* function of the same name in ns/sock.h.
+ * The transport keeps a connection alive after close/abort as long as the protocol needs; the
+ * pointer is dead for the caller from then on. user == NULL: nobody to tell.
+ */
+struct transport_ops {
+	int (*open)(void *self, void *user, void **ret_c);
+	void (*set_user)(void *c, void *user);
+	int (*bind)(void *c, const struct ns_endpoint *local);
+	int (*listen)(void *c, int backlog);
+	int (*connect)(void *c, const struct ns_endpoint *remote, struct mono now);
+	int (*accept)(void *c, void **ret_c);
+	int (*local)(void *c, struct ns_endpoint *ret_local);
+	int (*remote)(void *c, struct ns_endpoint *ret_remote);
+	uint32_t (*send_room)(void *c);
+	int (*send_reserve)(void *c, uint32_t want, struct ns_iov *iov, uint32_t iov_cnt);
+	void (*send_commit)(void *c, uint32_t len, bool more);
+	int (*recv_peek)(void *c, struct ns_iov *iov, uint32_t iov_cnt);
+	void (*recv_consume)(void *c, uint32_t len);
+	bool (*is_eof)(void *c);
+	void (*shutdown_send)(void *c);
+	void (*close)(void *c);
+	void (*abort)(void *c);
+	int (*setopt)(void *c, enum ns_sockopt opt, int value);
+	int (*getopt)(void *c, enum ns_sockopt opt, int *ret_value);
+	int (*info)(void *c, struct mono now, struct ns_tcp_info *ret_info);
+	/** build and hand down what is due; called once a turn and when a link became writable */
+	void (*output)(void *self, struct mono now);
+	void (*rows)(void *self, void (*fn)(void *ctx, const struct ns_sock_row *row), void *ctx);
+};
