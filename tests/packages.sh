@@ -7,11 +7,11 @@
 
 # shellcheck disable=SC2034 # read by the scripts that source this file
 PACKAGES_BUILD=(gcc libc6-dev linux-libc-dev cmake ninja-build pkg-config libnl-3-dev
-	libnl-route-3-dev libseccomp-dev libcap-dev libevent-dev libsystemd-dev libjson-c-dev)
+	libnl-route-3-dev libseccomp-dev libcap-dev libevent-dev libsystemd-dev libjson-c-dev check)
 # shellcheck disable=SC2034
 PACKAGES_RUN=(runc crun iproute2 util-linux mount procps jq nginx-core apache2-utils curl)
 # shellcheck disable=SC2034
-PACKAGES_TEST=(check clang libclang-rt-14-dev clang-format shellcheck binutils python3
+PACKAGES_TEST=(clang libclang-rt-14-dev clang-format shellcheck binutils python3
 	redis-server redis-tools busybox-static ethtool nftables systemd)
 
 packages_die() {

@@ -23,12 +23,13 @@
 # LAB_TIMEOUT, seconds a command in the container may take; LAB_KEEP=1, keep the lab's logs.
 
 LAB_TOP=$(readlink -f "$(dirname "${BASH_SOURCE[0]}")/../..")
-SLUICE_BUILD=$(readlink -f "${SLUICE_BUILD:-$LAB_TOP/build/release}")
+SLUICE_BUILD=$(readlink -m "${SLUICE_BUILD:-$LAB_TOP/build/release}")
 LAB_RUNTIME=${LAB_RUNTIME:-runc}
 LAB_TIMEOUT=${LAB_TIMEOUT:-60}
 LAB_ADDR=10.99.0.2
 LAB_PEER_ADDR=10.99.0.1
 LAB_PREFIX=10.99.0.0/24
+LAB_WHAT= # what the script is at, for the sentence of a failure
 LAB_DIR=
 LAB_SLUICED=
 # shellcheck disable=SC2034 # for the scripts that source this file
@@ -50,7 +51,7 @@ lab_skip() {
 # lab_fail SENTENCE - the test's own verdict, with the last words of the daemon and the containers
 lab_fail() {
 	local log
-	printf '%s: FAILED: %s\n' "${0##*/}" "$*" >&2
+	printf '%s: FAILED: %s%s\n' "${0##*/}" "${LAB_WHAT:+$LAB_WHAT: }" "$*" >&2
 	for log in "${LAB_DIR:-/nonexistent}"/*.log; do
 		[[ -s $log ]] || continue
 		printf '%s\n' "--- last lines of ${log##*/}:" >&2
@@ -154,6 +155,20 @@ lab_close_dir() {
 		rm -rf --one-file-system "$LAB_DIR"
 	fi
 	LAB_DIR=
+}
+
+# lab_keep - leaves the lab up when the script ends; lab_adopt DIR in another script takes it over
+lab_keep() {
+	declare -p LAB_ID LAB_NS LAB_PEER LAB_DIR LAB_SLUICED LAB_RUNTIME LAB_CONTAINERS LAB_PIDS \
+		SLUICE_BUILD >"$LAB_DIR/lab.env"
+	trap - EXIT INT TERM HUP
+}
+
+lab_adopt() {
+	[[ -s $1/lab.env ]] || lab_fail "$1 is no lab that was kept"
+	# shellcheck disable=SC1090 # written by lab_keep; declare would make locals of them here
+	. <(sed 's/^declare \(-[-a]*\) //' "$1/lab.env")
+	trap lab_close EXIT
 }
 
 # --- the daemon ---------------------------------------------------------------------------------
