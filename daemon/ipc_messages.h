@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ipc_messages.h - the bodies of the messages between monitor, agent and worker
+ *
+ * Fixed size, no pointers, no padding that is not named: what a compromised peer can send is bounded
+ * by the type. Both ends are the same binary, so integers are in host byte order; ipc_header.version
+ * only catches a binary that was replaced while a child lives on.
+ *
+ * Two sorts of handles travel: S, a socket of the agent's table (index | generation, chosen by the
+ * agent), and C, a connection that the stack accepted and that has no S yet (the stack's handle).
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "ns/addr.h"
+#include "ns/sock.h"
+
+#define IPC_VERSION  1
+#define IPC_BODY_MAX 4096u /* octets of a body */
+#define IPC_FDS_MAX  72u /* descriptors of one message: INIT carries one per link and a few more */
+
+/** struct ipc_header - in front of every message */
+struct ipc_header {
+	uint16_t version; /* IPC_VERSION */
+	uint16_t type;    /* enum ipc_type */
+	uint32_t len;     /* octets that follow: the size of the type's struct, exactly */
+};
+
+/** struct ipc_empty - body of messages that say nothing but their type */
+struct ipc_empty {
+	uint32_t reserved; /* zero */
+};
+
+/** enum ipc_init_flag - which optional descriptors INIT carries */
+enum ipc_init_flag {
+	IPC_INIT_NETNS = 1u << 0, /* agent: the container's network namespace */
+	IPC_INIT_PIDFD = 1u << 1, /* agent: the container's first process */
+	IPC_INIT_PCAP = 1u << 2,  /* worker: memfd of the capture ring */
+};
+
+/**
+ * struct ipc_init - monitor -> child, the first message
+ *
+ * Descriptors in this order: sealed memfd with the plan's text, agent<->worker channel, then for the
+ * worker one per link that plan_carried_cnt() counts, for the agent those that @flags names.
+ */
+struct ipc_init {
+	uint32_t plan_len;  /* octets of text in the memfd */
+	uint32_t link_cnt;  /* worker: link descriptors; agent: 0 */
+	uint32_t flags;     /* enum ipc_init_flag */
+	uint32_t log_level; /* enum log_level */
+};
+
+/** struct ipc_ready - child -> monitor: locked, in its loop from now on */
+struct ipc_ready {
+	uint32_t socket_cap; /* agent: sockets per container; worker: connections */
+};
+
+/** struct ipc_notify_fd - monitor -> agent, fd: a seccomp notify descriptor */
+struct ipc_notify_fd {
+	char container_id[64]; /* NUL-terminated, for the log */
+};
+
+/** struct ipc_log - child -> monitor: one line; @text is not trusted */
+struct ipc_log {
+	uint32_t level; /* enum log_level */
+	uint32_t len;   /* octets of @text */
+	char text[1024];
+};
+
+/** struct ipc_link_state - monitor -> worker: a link went up or down */
+struct ipc_link_state {
+	uint32_t link_idx; /* into the plan's carried links, in the order of INIT's descriptors */
+	uint32_t is_up;    /* 0, 1 */
+};
+
+/** struct ipc_worker_channel - monitor -> agent, fd: channel to a new worker; the old one is gone */
+struct ipc_worker_channel {
+	uint32_t generation; /* counts workers from 1 */
+};
+
+/** struct ipc_worker_bad - agent -> monitor: the worker broke the protocol, replace it */
+struct ipc_worker_bad {
+	int32_t err; /* negative errno */
+};
+
+/** enum ipc_stats_kind - what the operator wants to see */
+enum ipc_stats_kind {
+	IPC_STATS_COUNTERS, /* "name value" a line */
+	IPC_STATS_SOCKETS,  /* "state local remote sendq recvq" a line */
+	IPC_STATS_LINKS,    /* "name mode tx rx ..." a line */
+	IPC_STATS_KIND_COUNT
+};
+
+/** struct ipc_stats_req - monitor -> child */
+struct ipc_stats_req {
+	uint32_t token; /* returned in every answer */
+	uint32_t kind;  /* enum ipc_stats_kind */
+};
+
+/** struct ipc_stats - child -> monitor: whole lines of text; the last one of a token has @is_last */
+struct ipc_stats {
+	uint32_t token;
+	uint32_t is_last; /* 0, 1 */
+	uint32_t len;     /* octets of @text */
+	char text[3072];
+};
+
+/** struct ipc_opts - socket options that differ from the stack's defaults */
+struct ipc_opts {
+	uint32_t mask; /* bit n: value[n] is set; n is an enum ns_sockopt */
+	int32_t value[NS_SOCKOPT_COUNT];
+};
+
+/** struct ipc_endpoint - address and port (host byte order) */
+struct ipc_endpoint {
+	struct ns_addr addr;
+	uint16_t port;
+	uint16_t reserved; /* zero */
+};
+
+/** struct ipc_bind - agent -> worker: make @sock and bind it */
+struct ipc_bind {
+	uint32_t sock; /* S */
+	struct ipc_endpoint local;
+	struct ipc_opts opts;
+};
+
+/** struct ipc_listen - agent -> worker: listen, binding to a chosen port when BIND did not come before */
+struct ipc_listen {
+	uint32_t sock; /* S */
+	int32_t backlog;
+	struct ipc_opts opts;
+};
+
+/** struct ipc_connect - agent -> worker */
+struct ipc_connect {
+	uint32_t sock; /* S */
+	struct ipc_endpoint remote;
+	struct ipc_opts opts;
+};
+
+/** struct ipc_sock_result - worker -> agent: answer to BIND, LISTEN and CONNECT, in order per S */
+struct ipc_sock_result {
+	uint32_t sock; /* S */
+	int32_t err;   /* 0 or negative errno; CONNECT: -EINPROGRESS when it has begun */
+	struct ipc_endpoint local;
+};
+
+/** struct ipc_connected - worker -> agent: the handshake is done; the agent answers with ATTACH */
+struct ipc_connected {
+	uint32_t sock; /* S */
+	struct ipc_endpoint local;
+	struct ipc_endpoint remote;
+};
+
+/** struct ipc_sock_err - worker -> agent: FAILED (connecting) and DETACHED (established) */
+struct ipc_sock_err {
+	uint32_t sock; /* S */
+	int32_t err;   /* negative errno */
+};
+
+/** struct ipc_acceptable - worker -> agent: a listener has one more connection */
+struct ipc_acceptable {
+	uint32_t listener; /* S */
+	uint32_t conn;     /* C */
+	struct ipc_endpoint local;
+	struct ipc_endpoint remote;
+};
+
+/** struct ipc_attach - agent -> worker, fd: the stack's end of the program's pair */
+struct ipc_attach {
+	uint32_t sock;        /* S */
+	uint32_t conn;        /* C of an accepted connection, 0: @sock has connected */
+	struct ipc_opts opts; /* what differs from the listener's */
+};
+
+/** struct ipc_sockopt_set - agent -> worker: one option, already checked by the agent */
+struct ipc_sockopt_set {
+	uint32_t sock;   /* S */
+	uint32_t option; /* enum ns_sockopt */
+	int32_t value;
+};
+
+/** struct ipc_getopt - agent -> worker: GETOPT and GETINFO */
+struct ipc_getopt {
+	uint32_t sock;   /* S */
+	uint32_t token;  /* returned in the answer */
+	uint32_t option; /* enum ns_sockopt; 0 for GETINFO */
+};
+
+/** struct ipc_getopt_result - worker -> agent */
+struct ipc_getopt_result {
+	uint32_t token;
+	int32_t err; /* 0 or negative errno */
+	int32_t value;
+};
+
+/** struct ipc_getinfo_result - worker -> agent; the agent lays it out as Linux's struct tcp_info */
+struct ipc_getinfo_result {
+	uint32_t token;
+	int32_t err; /* 0 or negative errno */
+	struct ns_tcp_info info;
+};
+
+/** enum ipc_close_how - how a socket without a pair in the worker ends */
+enum ipc_close_how {
+	IPC_CLOSE_GRACEFUL, /* FIN when there is a connection */
+	IPC_CLOSE_RESET,    /* RST */
+	IPC_CLOSE_HOW_COUNT
+};
+
+/** struct ipc_close - agent -> worker: S is gone; a listener's unaccepted connections are reset */
+struct ipc_close {
+	uint32_t sock; /* S */
+	uint32_t how;  /* enum ipc_close_how */
+};
+
+/** struct ipc_closed - worker -> agent: every copy of the program's end is closed, S may be reused */
+struct ipc_closed {
+	uint32_t sock; /* S */
+};
