@@ -12,10 +12,11 @@
  *
  * Memory: @charge counts the true size held (whole chunks, each once per slice), so a flood of
  * 1-octet segments is accounted for what it costs; bytes_compact() copies badly used chunks into
- * well used ones.
+ * well used ones. Small pieces that arrive while others wait are copied behind them at once.
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/attr.h"
@@ -30,6 +31,7 @@ struct bytes_slice {
 	struct chunk *chunk;
 	uint32_t off, len;
 	uint64_t start; /* stream offset of the first octet */
+	bool is_own;    /* this stream allocated the chunk: only it appends to it */
 };
 
 struct bytes {
@@ -39,6 +41,7 @@ struct bytes {
 	struct bytes_slice *cursor; /* last slice looked up by offset: sequential access is O(1) */
 	uint64_t head, tail;        /* stream offsets: first octet held, one past the last */
 	uint64_t charge;            /* octets of memory held */
+	uint64_t dense_until;       /* stream offset: slices before it were found well used */
 };
 
 void bytes_init(struct bytes *b, struct chunk_pools *chunks, struct pool *slice_pool);
