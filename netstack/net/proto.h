@@ -145,10 +145,11 @@ struct demux_conn {
 /** struct demux_bind - embedded in what owns or shares a local port */
 struct demux_bind {
 	struct list hash;
-	struct list conn_hash;    /* reserved for listeners' lookups */
+	struct list conn_hash;    /* while listening: in the listeners' table */
 	struct ns_endpoint local; /* addr any: every address */
 	bool is_bound, is_listening;
 	bool reuseaddr, reuseport;
+	bool is_ephemeral; /* given by demux_bind_ephemeral(): others may share the port for other remotes */
 };
 
 ns_must_check struct demux *demux_new(const struct hash_key *key, uint32_t conn_cap);
@@ -166,7 +167,7 @@ struct demux_bind *demux_find_listener(struct demux *d, const struct demux_key *
  */
 ns_must_check int demux_bind_port(struct demux *d, struct demux_bind *b,
 				  const struct ns_endpoint *local, uint32_t rnd);
-/** demux_bind_ephemeral() - a local port such that (local addr, port, remote) is free; RFC 6056 3.3.3 */
+/** demux_bind_ephemeral() - a local port such that (local addr, port, remote) is free; RFC 6056 3.3.3; -EADDRNOTAVAIL when none is */
 ns_must_check int demux_bind_ephemeral(struct demux *d, struct demux_bind *b,
 				       const struct ns_addr *local,
 				       const struct ns_endpoint *remote, uint32_t rnd);
