@@ -10,7 +10,7 @@
 #include "config/options_int.h"
 
 /* Octets of a line of --help, for the narrow terminal that everybody has. */
-#define HELP_WIDTH 80
+#define HELP_WIDTH  80
 #define HELP_INDENT 10
 
 /* Writes "=true|false", "=PATH", "=move|strip" or nothing. */
@@ -69,10 +69,11 @@ static void text_wrap(FILE *out, const char *text)
 
 void config_print_help(FILE *out)
 {
-	(void)fputs("Usage: sluiced [OPTION]...\n"
-		    "Carry the network of one container in a sandboxed TCP/IP stack.\n\n"
-		    "Options also stand in the configuration file, as lines of 'option = value'.\n\n",
-		    out);
+	(void)fputs(
+		"Usage: sluiced [OPTION]...\n"
+		"Carry the network of one container in a sandboxed TCP/IP stack.\n\n"
+		"Options also stand in the configuration file, as lines of 'option = value'.\n\n",
+		out);
 	for (size_t i = 0; i < config_row_cnt; i++) {
 		const struct option_row *o = &config_rows[i];
 		char arg[128];

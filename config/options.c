@@ -59,8 +59,9 @@ static const struct word take_words[] = {
 };
 
 static const struct word log_level_words[] = {
-	{ "err", CONFIG_LOG_ERR },   { "warning", CONFIG_LOG_WARNING }, { "notice", CONFIG_LOG_NOTICE },
-	{ "info", CONFIG_LOG_INFO }, { "debug", CONFIG_LOG_DEBUG },	{ NULL, 0 },
+	{ "err", CONFIG_LOG_ERR },       { "warning", CONFIG_LOG_WARNING },
+	{ "notice", CONFIG_LOG_NOTICE }, { "info", CONFIG_LOG_INFO },
+	{ "debug", CONFIG_LOG_DEBUG },   { NULL, 0 },
 };
 
 static const struct word role_words[] = {
@@ -129,18 +130,43 @@ static_assert(sizeof(enum config_network) == sizeof(unsigned int), "enum fields 
 
 const struct option_row config_rows[] = {
 #define OPT_BOOL(field, name_, dflt_, flags_, help_, reason_)                                      \
-	{ .name = name_, .kind = OPTION_BOOL, .off = offsetof(struct sluice_config, field),        \
-	  .dflt = dflt_, .max = 1, .flags = flags_, .help = help_, .reason = reason_ },
+	{ .name = name_,                                                                           \
+	  .kind = OPTION_BOOL,                                                                     \
+	  .off = offsetof(struct sluice_config, field),                                            \
+	  .dflt = dflt_,                                                                           \
+	  .max = 1,                                                                                \
+	  .flags = flags_,                                                                         \
+	  .help = help_,                                                                           \
+	  .reason = reason_ },
 #define OPT_UINT(field, name_, dflt_, min_, max_, arg_, flags_, help_, reason_)                    \
-	{ .name = name_, .kind = OPTION_UINT, .off = offsetof(struct sluice_config, field),        \
-	  .arg = arg_, .dflt = dflt_, .min = min_, .max = max_, .flags = flags_, .help = help_,    \
+	{ .name = name_,                                                                           \
+	  .kind = OPTION_UINT,                                                                     \
+	  .off = offsetof(struct sluice_config, field),                                            \
+	  .arg = arg_,                                                                             \
+	  .dflt = dflt_,                                                                           \
+	  .min = min_,                                                                             \
+	  .max = max_,                                                                             \
+	  .flags = flags_,                                                                         \
+	  .help = help_,                                                                           \
 	  .reason = reason_ },
 #define OPT_ENUM(field, name_, dflt_, type, words_, flags_, help_, reason_)                        \
-	{ .name = name_, .kind = OPTION_ENUM, .off = offsetof(struct sluice_config, field),        \
-	  .dflt = dflt_, .words = words_, .flags = flags_, .help = help_, .reason = reason_ },
+	{ .name = name_,                                                                           \
+	  .kind = OPTION_ENUM,                                                                     \
+	  .off = offsetof(struct sluice_config, field),                                            \
+	  .dflt = dflt_,                                                                           \
+	  .words = words_,                                                                         \
+	  .flags = flags_,                                                                         \
+	  .help = help_,                                                                           \
+	  .reason = reason_ },
 #define OPT_STR(field, name_, dflt_, arg_, check_, flags_, help_, reason_)                         \
-	{ .name = name_, .kind = OPTION_STR, .off = offsetof(struct sluice_config, field),         \
-	  .arg = arg_, .dflt_str = dflt_, .check = check_, .flags = flags_, .help = help_,         \
+	{ .name = name_,                                                                           \
+	  .kind = OPTION_STR,                                                                      \
+	  .off = offsetof(struct sluice_config, field),                                            \
+	  .arg = arg_,                                                                             \
+	  .dflt_str = dflt_,                                                                       \
+	  .check = check_,                                                                         \
+	  .flags = flags_,                                                                         \
+	  .help = help_,                                                                           \
 	  .reason = reason_ },
 #include "config/options.def"
 };
@@ -229,7 +255,7 @@ static const struct option_row *row_find(const char *name, size_t len)
 
 /* Puts "option X of FILE, line N" or "option --X" before the rest of the sentence. */
 __attribute__((format(printf, 3, 4))) static int refuse(const struct parse *p, const char *name,
-							 const char *fmt, ...)
+							const char *fmt, ...)
 {
 	char rest[CONFIG_ERR_MAX];
 	va_list ap;
@@ -386,7 +412,7 @@ static int option_set(const struct parse *p, const struct option_row *o, const c
 struct flag {
 	const struct option_row *row;
 	const char *value; /* NULL for a bool that stands alone */
-	int words;	   /* of argv that it takes */
+	int words;         /* of argv that it takes */
 };
 
 /* argv[i] and perhaps argv[i + 1]; the forms are --name, --name=value and --name value. */
@@ -449,8 +475,7 @@ static int parse_line(const struct parse *p, const char *s, const char *end)
 	char *value;
 	int r;
 
-	(void)snprintf(name, sizeof(name), "%.*s",
-		       name_end - s > 40 ? 40 : (int)(name_end - s), s);
+	(void)snprintf(name, sizeof(name), "%.*s", name_end - s > 40 ? 40 : (int)(name_end - s), s);
 	if (!o)
 		return refuse(p, name, "is not known; sluiced --help lists those that are");
 	if (o->flags & OPT_F_FLAG_ONLY)

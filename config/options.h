@@ -18,8 +18,8 @@
 
 enum config_network {
 	CONFIG_NETWORK_SANDBOX, /* our stack in the worker */
-	CONFIG_NETWORK_NONE,	/* nothing but loopback */
-	CONFIG_NETWORK_PLUGIN,	/* our stack inside gVisor; refused by the parser for now */
+	CONFIG_NETWORK_NONE,    /* nothing but loopback */
+	CONFIG_NETWORK_PLUGIN,  /* our stack inside gVisor; refused by the parser for now */
 };
 
 enum config_take {
@@ -49,10 +49,10 @@ enum config_role {
  * uint options without a value are 0.
  */
 struct sluice_config {
-#define OPT_BOOL(field, name, dflt, flags, help, reason) bool field;
+#define OPT_BOOL(field, name, dflt, flags, help, reason)                bool field;
 #define OPT_UINT(field, name, dflt, min, max, arg, flags, help, reason) unsigned int field;
-#define OPT_ENUM(field, name, dflt, type, words, flags, help, reason) enum type field;
-#define OPT_STR(field, name, dflt, arg, check, flags, help, reason) char *field;
+#define OPT_ENUM(field, name, dflt, type, words, flags, help, reason)   enum type field;
+#define OPT_STR(field, name, dflt, arg, check, flags, help, reason)     char *field;
 #include "config/options.def"
 };
 
