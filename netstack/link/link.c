@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * link.c - the send side of a link
+ *
+ * Theory of operation
+ *
+ * Frames collect in @txq during a turn and leave in link_flush() at its end, as many to one xmit()
+ * as the driver's batch allows. On their way they pass through prepare(), which brings them into
+ * the form the link's mode asks for:
+ *
+ *   NS_GSO_HW     as they are: super-frames, pseudo-header sums for the device to complete
+ *   NS_GSO_SW     super-frames cut into segments, checksums complete, all in one call
+ *   NS_GSO_NONE   no super-frames are made (link_gso_max()); one frame a call
+ *
+ * A frame the driver did not take stays at the front of @ready: order on the wire is the order of
+ * link_output(). Errors of the driver are about the first frame:
+ *
+ *   -EAGAIN            keep everything until link_writable()
+ *   -EINVAL -ENOBUFS   about a frame that asks something of the device (segments, a checksum): the
+ *                      link falls back to software for good, what is prepared is prepared again.
+ *                      Some kernels refuse valid super-frames, some only later than the first
+ *   -EMSGSIZE          this frame is lost and counted
+ *   -ENETDOWN -ENXIO   all that waits is lost and counted
+ *   anything else      this frame is lost and counted
+ *
+ * Limits: link_room() tells the transports TXQ_FRAMES and TXQ_LEN; control packets (ARP, ICMP) may
+ * exceed it, up to twice as many frames.
+ *
+ * Ownership: queued packets belong to the link; the driver borrows them during xmit().
+ */
+#include "link/link.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "link/offload.h"
+#include "wire/eth.h"
+#include "wire/ip4.h"
+
+enum {
+	TXQ_FRAMES = 256,
+	TXQ_LEN = 4 * 1024 * 1024, /* octets */
+	SUPER_LEN = 65536,         /* octets: what one frame may have at most */
+	BATCH_DEFAULT = 64,        /* frames a call */
+	BATCH_MAX = 256,
+	GSO_MAX_DEFAULT = 65536, /* octets; linux GSO_LEGACY_MAX_SIZE */
+};
+
+/**
+ * link_new() - a link with empty queues
+ * @id:		Its number; LINK_LOOP_ID makes the loop link, whose queue loop_take() reads
+ * @config:	Copied; gso limits of 0 mean Linux' defaults
+ * @pkts:	Packets of the stack, for cut segments; outlives the link
+ * @stats:	Counters of the stack; outlives the link
+ *
+ * Return: the link, or NULL without memory
+ */
+struct link *link_new(uint32_t id, const struct ns_link_config *config, struct pool *pkts,
+		      struct ns_stats *stats)
+{
+	struct link *l = calloc(1, sizeof(*l));
+
+	if (!l)
+		return NULL;
+	l->id = id;
+	l->config = *config;
+	l->is_loop = id == LINK_LOOP_ID;
+	l->mode = config->gso;
+	l->pkts = pkts;
+	l->stats = stats;
+	pktq_init(&l->txq);
+	pktq_init(&l->ready);
+	if (l->config.gso_max_size == 0)
+		l->config.gso_max_size = GSO_MAX_DEFAULT;
+	if (l->config.gso_max_segs == 0)
+		l->config.gso_max_segs = UINT16_MAX;
+	if (l->config.tx_batch == 0)
+		l->config.tx_batch = BATCH_DEFAULT;
+	l->config.tx_batch = ns_min_u(l->config.tx_batch, BATCH_MAX);
+	return l;
+}
+
+/** link_free() - with all that waits in its queues; NULL is fine */
+void link_free(struct link *l)
+{
+	if (!l)
+		return;
+	pktq_clear(&l->txq);
+	pktq_clear(&l->ready);
+	free(l);
+}
+
+/**
+ * link_output() - queue a frame
+ * @l:	Link
+ * @p:	Frame from the Ethernet header on (loop: from the IP header on); Consumes @p
+ *
+ * Return: 0, -ENETDOWN, -ENOBUFS when the queue is full
+ */
+int link_output(struct link *l, struct pkt *p)
+{
+	if (ns_unlikely(!l->config.is_up)) {
+		drop_count(l->stats, DROP_LINK_DOWN);
+		pkt_free(p);
+		return -ENETDOWN;
+	}
+	if (ns_unlikely(l->txq.cnt >= 2 * TXQ_FRAMES)) {
+		drop_count(l->stats, DROP_LINK_QUEUE);
+		pkt_free(p);
+		return -ENOBUFS;
+	}
+	l->txq_len += pkt_len(p);
+	pktq_push(&l->txq, p);
+	return 0;
+}
+
+/** link_room() - frames the transports may queue now; 0 is remembered, they are woken when there is room */
+uint32_t link_room(struct link *l)
+{
+	uint32_t by_len;
+
+	if (l->txq.cnt >= TXQ_FRAMES || l->txq_len >= TXQ_LEN) {
+		l->is_starved = true;
+		return 0;
+	}
+	by_len = (uint32_t)(TXQ_LEN - l->txq_len + SUPER_LEN - 1) / SUPER_LEN;
+	return ns_min_u(TXQ_FRAMES - l->txq.cnt, by_len);
+}
+
+/**
+ * link_gso_max() - TCP payload of one super-segment
+ * @l:		Link
+ * @mss:	Payload octets of a segment, not 0
+ * @hdr_len:	Octets of IP and TCP headers
+ *
+ * The device's limit counts the Ethernet header and must not be reached (linux v6.1 net/core/dev.c
+ * gso_features_check()); the total length of IPv4 is the other bound.
+ *
+ * Return: octets, a multiple of @mss, at least @mss
+ */
+uint32_t link_gso_max(const struct link *l, uint32_t mss, uint32_t hdr_len)
+{
+	uint32_t max = IP4_LEN_MAX, segs;
+
+	if (l->mode == NS_GSO_NONE || l->is_loop)
+		return mss;
+	if (l->mode == NS_GSO_HW && l->config.gso_max_size <= max + ETH_HDR_LEN)
+		max = l->config.gso_max_size > ETH_HDR_LEN
+			      ? l->config.gso_max_size - ETH_HDR_LEN - 1
+			      : 0;
+	segs = max > hdr_len ? (max - hdr_len) / mss : 0;
+	segs = ns_min_u(segs, l->config.gso_max_segs);
+	return segs > 1 ? segs * mss : mss;
+}
+
+static void lose_first(struct link *l, enum stat why)
+{
+	stat_inc(l->stats, why);
+	pkt_free(pktq_pop(&l->ready));
+}
+
+static void lose_all(struct link *l)
+{
+	stat_add(l->stats, STAT_LINK_TX_DOWN, l->ready.cnt + l->txq.cnt);
+	pktq_clear(&l->ready);
+	pktq_clear(&l->txq);
+	l->txq_len = 0;
+}
+
+/* From @txq to @ready, one frame or all segments of one. False: no memory now, the frame stays. */
+static bool prepare(struct link *l)
+{
+	struct pkt *p = list_entry(l->txq.head.next, struct pkt, node);
+	uint32_t len = pkt_len(p);
+
+	if (l->mode != NS_GSO_HW && p->gso_segs > 1) {
+		if (offload_cut(p, l->pkts, &l->ready) < 0)
+			return false;
+		pkt_free(pktq_pop(&l->txq));
+	} else {
+		p = pktq_pop(&l->txq);
+		if (l->mode != NS_GSO_HW && p->csum == PKT_CSUM_PARTIAL)
+			offload_fill_csum(p);
+		pktq_push(&l->ready, p);
+	}
+	l->txq_len -= len;
+	return true;
+}
+
+static void fill_ready(struct link *l, uint32_t want)
+{
+	while (l->ready.cnt < want && l->txq.cnt > 0) {
+		if (prepare(l))
+			continue;
+		if (l->ready.cnt > 0)
+			return; /* sending these gives packets back */
+		l->txq_len -= pkt_len(list_entry(l->txq.head.next, struct pkt, node));
+		pkt_free(pktq_pop(&l->txq));
+		drop_count(l->stats, DROP_NO_MEMORY);
+	}
+}
+
+/* The device does not do what it said: cut and sum in software from here on. */
+static void fall_back(struct link *l)
+{
+	stat_inc(l->stats, STAT_LINK_GSO_FALLBACK);
+	l->mode = NS_GSO_SW;
+	list_for_each (n, &l->ready.head)
+		l->txq_len += pkt_len(list_entry(n, struct pkt, node));
+	list_splice(&l->ready.head, &l->txq.head);
+	list_splice(&l->txq.head, &l->ready.head);
+	l->txq.cnt += l->ready.cnt;
+	l->ready.cnt = 0;
+}
+
+static void on_error(struct link *l, int err)
+{
+	const struct pkt *first = list_entry(l->ready.head.next, struct pkt, node);
+	bool asks_device = first->gso_segs > 1 || first->csum == PKT_CSUM_PARTIAL;
+
+	switch (-err) {
+	case EAGAIN:
+		stat_inc(l->stats, STAT_LINK_TX_BLOCKED);
+		l->is_blocked = true;
+		break;
+	case EINVAL:
+	case ENOBUFS:
+		if (asks_device && l->mode == NS_GSO_HW)
+			fall_back(l);
+		else
+			lose_first(l, STAT_LINK_TX_REFUSED);
+		break;
+	case EMSGSIZE:
+		lose_first(l, STAT_LINK_TX_TOO_LONG);
+		break;
+	case ENETDOWN:
+	case ENXIO:
+		lose_all(l);
+		break;
+	default:
+		lose_first(l, STAT_LINK_TX_REFUSED);
+		break;
+	}
+}
+
+static void on_sent(struct link *l, uint32_t cnt)
+{
+	NS_BUG_ON(cnt > l->ready.cnt);
+	while (cnt-- > 0) {
+		struct pkt *p = pktq_pop(&l->ready);
+
+		stat_inc(l->stats, STAT_LINK_TX_FRAMES);
+		stat_add(l->stats, STAT_LINK_TX_OCTETS, pkt_len(p));
+		if (p->gso_segs > 1)
+			stat_inc(l->stats, STAT_LINK_TX_GSO);
+		pkt_free(p);
+	}
+}
+
+/** link_flush() - send what waits until the queue is empty or the driver has no room */
+void link_flush(struct link *l)
+{
+	struct pkt *batch[BATCH_MAX];
+
+	while (link_has_work(l)) {
+		uint32_t cnt = l->mode == NS_GSO_NONE ? 1 : l->config.tx_batch;
+		uint32_t n = 0;
+		int r;
+
+		fill_ready(l, cnt);
+		list_for_each (it, &l->ready.head) {
+			if (n == cnt)
+				break;
+			batch[n++] = list_entry(it, struct pkt, node);
+		}
+		if (n == 0)
+			break;
+		stat_inc(l->stats, STAT_LINK_TX_CALLS);
+		r = l->config.ops->xmit(l->config.drv, batch, n);
+		if (r > 0)
+			on_sent(l, (uint32_t)r);
+		else
+			on_error(l, r ? r : -EAGAIN);
+	}
+}
+
+/** link_writable() - the driver has room again */
+void link_writable(struct link *l)
+{
+	l->is_blocked = false;
+}
+
+/** link_set_up() - up or down; what waits on a link that goes down is lost and counted */
+void link_set_up(struct link *l, bool is_up)
+{
+	if (l->config.is_up && !is_up)
+		lose_all(l);
+	l->config.is_up = is_up;
+	l->is_blocked = false;
+}

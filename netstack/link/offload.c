@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * offload.c - software segmentation and checksums
+ *
+ * Theory of operation
+ *
+ * A super-frame is one set of headers (linear) and payload by reference (frags). offload_cut() makes
+ * of it the frames a device would: the headers copied in front of each piece of gso_size octets, the
+ * payload referenced again, never copied, and per frame
+ *
+ *   IPv4   total length, identification + i, header checksum
+ *   TCP    sequence + i * gso_size; FIN and PSH on the last only; CWR on the first only (RFC 3168
+ *          6.1.2 would see more than one answer otherwise); full checksum
+ *
+ * The sums of what does not differ between the frames are taken once.
+ *
+ * References: virtio 1.2 5.1.6.2; linux v6.1 net/ipv4/tcp_offload.c tcp_gso_segment().
+ */
+#include "link/offload.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "wire/csum.h"
+#include "wire/eth.h"
+#include "wire/ip4.h"
+#include "wire/tcp.h"
+#include "wire/udp.h"
+
+/* Where in the super-frame's payload the next frame begins. */
+struct cursor {
+	uint32_t frag_idx;
+	uint32_t frag_off;
+};
+
+/* What all frames of one super-frame share. */
+struct plan {
+	const struct pkt *super;
+	uint32_t l3_off, l4_off; /* octets from the Ethernet header */
+	uint32_t hdr_len;        /* octets of all headers */
+	uint32_t ip_sum;         /* header, without total length and identification */
+	uint32_t tcp_sum; /* pseudo-header without length, header without sequence and flags */
+	uint32_t seq;
+	uint16_t id;
+	uint8_t flags;
+};
+
+static int plan_init(struct plan *pl, const struct pkt *super)
+{
+	uint8_t hdr[ETH_HDR_LEN + IP4_HDR_MAX + TCP_HDR_MAX];
+	struct ip4_hdr ip;
+	struct tcp_hdr tcp;
+	struct ns_addr src, dst;
+
+	*pl = (struct plan){ .super = super, .l3_off = ETH_HDR_LEN };
+	pl->l4_off = (uint32_t)super->l4_off - super->l2_off;
+	pl->hdr_len = super->len;
+	if (super->gso_type != PKT_GSO_TCP4 || super->gso_size == 0)
+		return -EOPNOTSUPP;
+	NS_BUG_ON(pl->hdr_len > sizeof(hdr) || pl->l4_off + sizeof(tcp) > pl->hdr_len);
+	memcpy(hdr, pkt_data(super), pl->hdr_len);
+	memcpy(&ip, hdr + pl->l3_off, sizeof(ip));
+	memcpy(&tcp, hdr + pl->l4_off, sizeof(tcp));
+	pl->id = be16_get(ip.id);
+	pl->seq = be32_get(tcp.seq);
+	pl->flags = tcp.flags;
+	src = ns_addr_v4(be32_get(ip.src));
+	dst = ns_addr_v4(be32_get(ip.dst));
+
+	ip.len = ip.id = ip.csum = be16(0);
+	memcpy(hdr + pl->l3_off, &ip, sizeof(ip));
+	tcp.seq = be32(0);
+	tcp.flags = 0;
+	tcp.csum = be16(0);
+	memcpy(hdr + pl->l4_off, &tcp, sizeof(tcp));
+	pl->ip_sum = csum_add(0, hdr + pl->l3_off, pl->l4_off - pl->l3_off);
+	pl->tcp_sum = csum_add(csum_pseudo(&src, &dst, IP_PROTO_TCP, 0), hdr + pl->l4_off,
+			       pl->hdr_len - pl->l4_off);
+	return 0;
+}
+
+/* Reference the next @len octets of payload from @p and add their sum to @sum. */
+static int take_payload(const struct plan *pl, struct cursor *at, struct pkt *p, uint32_t len,
+			uint32_t *sum)
+{
+	bool is_odd = false;
+
+	while (len > 0) {
+		const struct pkt_frag *f = &pl->super->frag[at->frag_idx];
+		uint32_t n = ns_min_u(len, f->len - at->frag_off);
+		uint32_t off = f->off + at->frag_off;
+		const uint8_t *data = f->chunk->data + off;
+
+		if (n > 0 && pkt_add_frag(p, f->chunk, off, n) < 0)
+			return -ENOSPC;
+		*sum = is_odd ? csum_add_odd(*sum, data, n) : csum_add(*sum, data, n);
+		is_odd ^= n & 1;
+		len -= n;
+		at->frag_off += n;
+		if (at->frag_off == f->len) {
+			at->frag_idx++;
+			at->frag_off = 0;
+		}
+	}
+	return 0;
+}
+
+/* Headers of frame @i in front of its payload of @len octets, whose sum is @sum. */
+static void put_headers(const struct plan *pl, struct pkt *p, uint32_t i, uint32_t len,
+			uint32_t sum, bool is_last)
+{
+	uint8_t *hdr = pkt_push(p, pl->hdr_len);
+	uint32_t l4_len = pl->hdr_len - pl->l4_off + len;
+	uint32_t l3_len = pl->l4_off - pl->l3_off + l4_len;
+	uint32_t seq = pl->seq + i * pl->super->gso_size;
+	uint16_t id = (uint16_t)(pl->id + i);
+	uint8_t flags = pl->flags;
+	struct ip4_hdr *ip;
+	struct tcp_hdr *tcp;
+
+	if (i > 0)
+		flags &= (uint8_t)~TCP_CWR;
+	if (!is_last)
+		flags &= (uint8_t) ~(TCP_FIN | TCP_PSH);
+	memcpy(hdr, pkt_data(pl->super), pl->hdr_len);
+	ip = (struct ip4_hdr *)(void *)(hdr + pl->l3_off);
+	ip->len = be16((uint16_t)l3_len);
+	ip->id = be16(id);
+	ip->csum = be16(csum_finish(pl->ip_sum + l3_len + id));
+	tcp = (struct tcp_hdr *)(void *)(hdr + pl->l4_off);
+	tcp->seq = be32(seq);
+	tcp->flags = flags;
+	sum += pl->tcp_sum + l4_len + (seq >> 16) + (seq & 0xffff) + flags;
+	tcp->csum = be16(csum_finish(sum));
+	p->l2_off = (uint16_t)p->head;
+	p->l3_off = (uint16_t)(p->l2_off + pl->l3_off);
+	p->l4_off = (uint16_t)(p->l2_off + pl->l4_off);
+	p->csum = PKT_CSUM_FULL;
+}
+
+static struct pkt *cut_one(const struct plan *pl, struct cursor *at, struct pool *pkts, uint32_t i,
+			   uint32_t len, bool is_last)
+{
+	auto_free(pkt) p = pkt_new_tx(pkts);
+	uint32_t sum = 0;
+
+	if (!p || take_payload(pl, at, p, len, &sum) < 0)
+		return NULL;
+	put_headers(pl, p, i, len, sum, is_last);
+	return take(p);
+}
+
+/**
+ * offload_cut() - a super-frame as the frames a device would make of it
+ * @super:	TCP over IPv4, all headers linear and all payload in frags; borrowed, not changed
+ * @pkts:	Where the frames come from
+ * @out:	They are appended here, in order
+ *
+ * Return: 0, or -ENOMEM or -EOPNOTSUPP with @out as it was
+ */
+int offload_cut(const struct pkt *super, struct pool *pkts, struct pktq *out)
+{
+	uint32_t left = super->frag_len;
+	struct cursor at = { 0 };
+	struct plan pl;
+	struct pktq q;
+	int r = plan_init(&pl, super);
+
+	if (r < 0)
+		return r;
+	pktq_init(&q);
+	for (uint32_t i = 0; left > 0; i++) {
+		uint32_t len = ns_min_u(left, super->gso_size);
+		struct pkt *p = cut_one(&pl, &at, pkts, i, len, len == left);
+
+		if (!p) {
+			pktq_clear(&q);
+			return -ENOMEM;
+		}
+		pktq_push(&q, p);
+		left -= len;
+	}
+	list_splice(&out->head, &q.head);
+	out->cnt += q.cnt;
+	return 0;
+}
+
+/**
+ * offload_fill_csum() - complete a partial checksum
+ * @p:	Frame from the Ethernet header on, PKT_CSUM_PARTIAL; afterwards PKT_CSUM_FULL
+ *
+ * The field holds the pseudo-header's sum, so summing the field along gives the whole.
+ */
+void offload_fill_csum(struct pkt *p)
+{
+	uint32_t field = (uint32_t)p->csum_start + p->csum_off;
+	uint16_t sum;
+	struct be16 wire;
+
+	NS_BUG_ON(field + sizeof(wire) > p->len);
+	sum = csum_finish(csum_pkt(0, p, p->csum_start, pkt_len(p) - p->csum_start));
+	if (sum == 0 && p->csum_off == UDP_CSUM_OFF)
+		sum = UINT16_MAX; /* RFC 768: zero would mean that there is none */
+	wire = be16(sum);
+	memcpy(pkt_data(p) + field, &wire, sizeof(wire));
+	p->csum = PKT_CSUM_FULL;
+}
