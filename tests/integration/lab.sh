@@ -31,6 +31,7 @@ LAB_PEER_ADDR=10.99.0.1
 LAB_PREFIX=10.99.0.0/24
 LAB_WHAT= # what the script is at, for the sentence of a failure
 LAB_DIR=
+LAB_HOST= # the namespace of lab_host, where there is one
 LAB_SLUICED=
 # shellcheck disable=SC2034 # for the scripts that source this file
 LAB_READY_MS=
@@ -106,6 +107,10 @@ lab_open() {
 # New namespaces inherit the host's choice and may not change it by sysctl; routes may.
 lab_wire() {
 	ip -n "$LAB_NS" link add eth0 type veth peer name eth0 netns "$LAB_PEER"
+	lab_addresses
+}
+
+lab_addresses() {
 	ip -n "$LAB_NS" addr add "$LAB_ADDR/24" dev eth0
 	ip -n "$LAB_PEER" addr add "$LAB_PEER_ADDR/24" dev eth0
 	ip -n "$LAB_NS" link set eth0 up
@@ -114,6 +119,26 @@ lab_wire() {
 	ip -n "$LAB_PEER" route replace "$LAB_PREFIX" dev eth0 proto kernel scope link src "$LAB_PEER_ADDR" congctl cubic
 	ip -n "$LAB_NS" route add default via "$LAB_PEER_ADDR"
 	lab_until 5 "the veth has no carrier" lab_wire_up
+}
+
+# lab_host - puts a third namespace between the two, where the host's bridge is and sluiced will run:
+#
+#   peer eth0 -- veth -- br0 -- tap0 (for sluiced --tap tap0)      LAB_NS eth0 -- veth -- nothing
+lab_host() {
+	LAB_HOST=$LAB_ID-h
+	ip netns add "$LAB_HOST"
+	ip -n "$LAB_NS" link del eth0
+	ip -n "$LAB_HOST" link set lo up
+	ip -n "$LAB_HOST" link add br0 type bridge
+	ip -n "$LAB_HOST" tuntap add dev tap0 mode tap
+	ip -n "$LAB_HOST" link add to-peer type veth peer name eth0 netns "$LAB_PEER"
+	ip -n "$LAB_HOST" link add nothing type veth peer name eth0 netns "$LAB_NS"
+	ip -n "$LAB_HOST" link set tap0 master br0
+	ip -n "$LAB_HOST" link set to-peer master br0
+	for device in br0 tap0 to-peer nothing; do
+		ip -n "$LAB_HOST" link set "$device" up
+	done
+	lab_addresses
 }
 
 lab_wire_up() {
@@ -137,6 +162,7 @@ lab_close() {
 	if [[ -n ${LAB_NS:-} ]]; then
 		ip netns del "$LAB_NS" 2>/dev/null
 		ip netns del "$LAB_PEER" 2>/dev/null
+		[[ -z $LAB_HOST ]] || ip netns del "$LAB_HOST" 2>/dev/null
 	fi
 	lab_close_dir
 	trap - EXIT INT TERM HUP
@@ -159,7 +185,7 @@ lab_close_dir() {
 
 # lab_keep - leaves the lab up when the script ends; lab_adopt DIR in another script takes it over
 lab_keep() {
-	declare -p LAB_ID LAB_NS LAB_PEER LAB_DIR LAB_SLUICED LAB_RUNTIME LAB_CONTAINERS LAB_PIDS \
+	declare -p LAB_ID LAB_NS LAB_PEER LAB_HOST LAB_DIR LAB_SLUICED LAB_RUNTIME LAB_CONTAINERS LAB_PIDS \
 		SLUICE_BUILD >"$LAB_DIR/lab.env"
 	trap - EXIT INT TERM HUP
 }
@@ -174,18 +200,17 @@ lab_adopt() {
 # --- the daemon ---------------------------------------------------------------------------------
 
 # lab_sluiced [FLAG...] - starts sluiced on the lab's namespace and returns when it says READY=1;
-# LAB_READY_MS is the time that took. Returns 1, with the reason in sluiced.log, when it does not.
+# LAB_READY_MS is the time that took
 lab_sluiced() {
 	[[ -x $SLUICE_BUILD/sluiced ]] || lab_fail "$SLUICE_BUILD/sluiced is not built"
 	rm -f "$LAB_DIR/ready" "$LAB_DIR/seccomp.sock"
 	printf '%s\n' "--- sluiced $*" >>"$LAB_DIR/sluiced.log"
-	"$SLUICE_BUILD/lab-start" "$LAB_DIR/ready" "$SLUICE_BUILD/sluiced" --id "$LAB_ID" \
+	${LAB_HOST:+ip netns exec "$LAB_HOST"} "$SLUICE_BUILD/lab-start" "$LAB_DIR/ready" "$SLUICE_BUILD/sluiced" --id "$LAB_ID" \
 		--netns "/run/netns/$LAB_NS" --seccomp-listener "$LAB_DIR/seccomp.sock" \
 		--state-dir "$LAB_DIR/state" "$@" >>"$LAB_DIR/sluiced.log" 2>&1 </dev/null &
 	LAB_SLUICED=$!
 	if ! lab_await 10 lab_sluiced_settled || [[ ! -s $LAB_DIR/ready ]]; then
-		lab_sluiced_end
-		return 1
+		lab_fail "sluiced $* did not become ready"
 	fi
 	# shellcheck disable=SC2034
 	LAB_READY_MS=$(<"$LAB_DIR/ready")
@@ -198,8 +223,16 @@ lab_sluiced_settled() {
 
 # lab_sluiced_pids - monitor, agent and worker, one a line
 lab_sluiced_pids() {
-	printf '%s\n' "$LAB_SLUICED"
-	pgrep -P "$LAB_SLUICED" -x sluiced || true
+	lab_tree "$LAB_SLUICED"
+}
+
+# lab_tree PID - the process and all that descend from it, one a line
+lab_tree() {
+	local child
+	printf '%s\n' "$1"
+	for child in $(pgrep -P "$1"); do
+		lab_tree "$child"
+	done
 }
 
 # lab_sluiced_end - SIGTERM, then, after 10 s, SIGKILL for all of them; prints the exit status
@@ -239,6 +272,11 @@ lab_ctl() {
 	timeout 10 "$SLUICE_BUILD/sluicectl" --id "$LAB_ID" --state-dir "$LAB_DIR/state" "$@"
 }
 
+# lab_sockets - how many sockets the stack holds, as sluicectl counts them
+lab_sockets() {
+	lab_ctl stats | awk '$1 == "sockets" { print $2 }'
+}
+
 # --- containers ---------------------------------------------------------------------------------
 
 # lab_profile - the seccomp section of config.json for the present mode
@@ -263,10 +301,11 @@ lab_bundle() {
 	shift
 	mkdir -p "$bundle"
 	lab_profile >"$bundle/seccomp.json"
+	printf '127.0.0.1 localhost\n%s %s\n' "$LAB_ADDR" "$name" >"$bundle/hosts"
 	printf '%s\036' "$@" | jq -Rs --slurpfile seccomp "$bundle/seccomp.json" \
 		--arg rootfs "$LAB_DIR/rootfs" --arg netns "/run/netns/$LAB_NS" --arg name "$name" \
 		--arg binds "$(printf '%s\n' "$SLUICE_BUILD:/tmp/build" "$LAB_TOP/tests:/tmp/tests" \
-			"$LAB_DIR/share:/tmp/share" "${LAB_BINDS[@]}")" \
+			"$LAB_DIR/share:/tmp/share" "$bundle/hosts:/etc/hosts" "${LAB_BINDS[@]}")" \
 		-f "$LAB_TOP/tests/integration/config.jq" >"$bundle/config.json"
 }
 
@@ -314,6 +353,13 @@ lab_exec() {
 	lab_oci exec "$LAB_ID-$name" "$@" </dev/null
 }
 
+# lab_exec_start NAME LOG COMMAND... - the same in the background, until lab_stop
+lab_exec_start() {
+	local name=$1 log=$2
+	shift 2
+	lab_oci exec --detach "$LAB_ID-$name" "$@" </dev/null >"$LAB_DIR/$log.log" 2>&1
+}
+
 # lab_stop NAME
 lab_stop() {
 	lab_oci delete --force "$LAB_ID-$1" >/dev/null 2>&1 || true
@@ -338,10 +384,11 @@ lab_peer() {
 
 # lab_peer_start LOG COMMAND... - the same in the background, until lab_close
 lab_peer_start() {
-	local log=$LAB_DIR/$1
+	local log=$LAB_DIR/$1.log
 	shift
 	ip netns exec "$LAB_PEER" "$@" >"$log" 2>&1 </dev/null &
 	LAB_PIDS+=("$!")
+	disown "$!"
 }
 
 # lab_peer_listens PORT - a kernel socket of the peer listens there
