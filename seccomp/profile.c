@@ -33,26 +33,7 @@
 #include <sys/types.h>
 
 #include "seccomp/uapi.h"
-
-/* The words of the tables. */
-#define ALLOW        SCMP_ACT_ALLOW
-#define FAIL(errno_) SCMP_ACT_ERRNO(errno_)
-#define EQ(arg_, val_)                                                                             \
-	{                                                                                          \
-		.arg = (arg_), .op = SCMP_CMP_EQ, .datum_a = (scmp_datum_t)(val_)                  \
-	}
-/* Bits of @mask_ must be as in @val_, the others do not matter. */
-#define MASKED(arg_, mask_, val_)                                                                  \
-	{                                                                                          \
-		.arg = (arg_), .op = SCMP_CMP_MASKED_EQ, .datum_a = (scmp_datum_t)(mask_),         \
-		.datum_b = (scmp_datum_t)(val_)                                                    \
-	}
-/* No bits but those of @bits_. */
-#define ONLY(arg_, bits_) MASKED(arg_, ~(scmp_datum_t)(bits_), 0)
-#define ARGS(...)                                                                                  \
-	.args = { __VA_ARGS__ },                                                                   \
-	.arg_cnt = sizeof((struct scmp_arg_cmp[]){ __VA_ARGS__ }) / sizeof(struct scmp_arg_cmp)
-#define ANY .arg_cnt = 0
+#include "seccomp/words.h"
 
 #define RULE(call_, action_, args_, reason_)                                                       \
 	{ .name = #call_, .nr = SCMP_SYS(call_), .action = action_, args_, .reason = reason_ },

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ctl_client.c - `sluicectl list`, `state` and `stats`: questions to running monitors
+ *
+ * Each sandbox has a directory of its own under the state directory, named by its id, and its monitor
+ * listens there on ctl.sock: one word and a newline go in, one line of JSON comes out. A directory
+ * whose socket nobody answers belongs to a monitor that was killed; its journal waits for
+ * `sluiced --restore`.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <json-c/json.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "config/options.h"
+#include "daemon/sluicectl.h"
+
+/* Longest answer that is read; counters of thousands of links would fit. */
+#define ANSWER_MAX (4u << 20)
+
+/* A monitor answers from memory; one that does not in this time hangs. */
+#define ANSWER_MAX_S 5
+
+/* Return: a connected socket or a negative errno. */
+static int ctl_connect(const char *state_dir, const char *id)
+{
+	const struct timeval limit = { .tv_sec = ANSWER_MAX_S };
+	struct sockaddr_un sun = { .sun_family = AF_UNIX };
+	int n = snprintf(sun.sun_path, sizeof(sun.sun_path), "%s/%s/ctl.sock", state_dir, id);
+	int fd;
+	int r;
+
+	if (n < 0 || (size_t)n >= sizeof(sun.sun_path))
+		return -ENAMETOOLONG;
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) ||
+	    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) ||
+	    connect(fd, (const struct sockaddr *)&sun, sizeof(sun))) {
+		r = -errno;
+		(void)close(fd);
+		return r;
+	}
+	return fd;
+}
+
+/* Reads up to the newline; the caller frees *ret_line. */
+static int line_read(int fd, char **ret_line)
+{
+	size_t cap = 4096;
+	size_t len = 0;
+	char *buf = malloc(cap);
+
+	while (buf) {
+		ssize_t n = recv(fd, buf + len, cap - len - 1, 0);
+		char *bigger;
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0) {
+			int r = n < 0 ? -errno : -ECONNRESET;
+
+			free(buf);
+			return r;
+		}
+		len += (size_t)n;
+		buf[len] = '\0';
+		if (memchr(buf, '\n', len)) {
+			*ret_line = buf;
+			return 0;
+		}
+		if (len + 1 < cap)
+			continue;
+		bigger = cap < ANSWER_MAX ? realloc(buf, cap * 2) : NULL;
+		if (!bigger) {
+			free(buf);
+			return -EMSGSIZE;
+		}
+		buf = bigger;
+		cap *= 2;
+	}
+	return -ENOMEM;
+}
+
+/* Asks one monitor; the caller puts *ret_answer. */
+static int ctl_request(const char *state_dir, const char *id, const char *word,
+		       struct json_object **ret_answer)
+{
+	char request[32];
+	char *line = NULL;
+	int len = snprintf(request, sizeof(request), "%s\n", word);
+	int fd;
+	int r = 0;
+
+	fd = ctl_connect(state_dir, id);
+	if (fd < 0)
+		return fd;
+	if (send(fd, request, (size_t)len, MSG_NOSIGNAL) != len)
+		r = -errno;
+	if (!r)
+		r = line_read(fd, &line);
+	(void)close(fd);
+	if (r)
+		return r;
+	*ret_answer = json_tokener_parse(line);
+	free(line);
+	return *ret_answer ? 0 : -EBADMSG;
+}
+
+static const char *request_error(int r)
+{
+	switch (r) {
+	case -ENOENT:
+	case -ECONNREFUSED:
+		return "its monitor does not run; if it was killed, run sluiced --restore --id";
+	case -EAGAIN:
+		return "its monitor does not answer in 5 s";
+	case -EBADMSG:
+		return "its answer is not JSON";
+	default:
+		return strerror(-r);
+	}
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static int is_id(const struct dirent *e)
+{
+	return e->d_type == DT_DIR && config_id_is_safe(e->d_name);
+}
+
+/* Calls @one for each sandbox in order of their names. Return: exit status. */
+static int for_each_id(const char *state_dir, const char *word,
+		       int (*one)(const char *state_dir, const char *id, const char *word))
+{
+	struct dirent **entries;
+	int status = CTL_OK;
+	int cnt = scandir(state_dir, &entries, is_id, by_name);
+
+	if (cnt < 0 && errno == ENOENT)
+		return CTL_OK; /* no sluiced has run since the host started */
+	if (cnt < 0) {
+		(void)fprintf(stderr, "sluicectl: cannot read %s: %s\n", state_dir,
+			      strerror(errno));
+		return CTL_FAILED;
+	}
+	for (int i = 0; i < cnt; i++) {
+		if (one(state_dir, entries[i]->d_name, word) != CTL_OK)
+			status = CTL_FAILED;
+		free(entries[i]);
+	}
+	free(entries);
+	return status;
+}
+
+static const char *string_of(struct json_object *answer, const char *key)
+{
+	struct json_object *value;
+
+	if (!json_object_object_get_ex(answer, key, &value))
+		return "-";
+	return json_object_get_string(value);
+}
+
+/* A sandbox that does not answer is a line of the list, not a failure of it. */
+static int list_one(const char *state_dir, const char *id, const char *word)
+{
+	struct json_object *answer = NULL;
+	int r = ctl_request(state_dir, id, word, &answer);
+
+	if (r)
+		(void)printf("%-32s %-10s %s\n", id, "silent", request_error(r));
+	else
+		(void)printf("%-32s %-10s %s\n", id, string_of(answer, "state"),
+			     string_of(answer, "netns"));
+	json_object_put(answer);
+	return CTL_OK;
+}
+
+int ctl_list(const char *state_dir, int argc, char **argv)
+{
+	(void)argv;
+	if (argc > 1) {
+		(void)fputs("sluicectl: list takes no words\n", stderr);
+		return CTL_USAGE;
+	}
+	(void)printf("%-32s %-10s %s\n", "ID", "STATE", "NETNS");
+	return for_each_id(state_dir, "state", list_one);
+}
+
+static int ask_one(const char *state_dir, const char *id, const char *word)
+{
+	struct json_object *answer = NULL;
+	int r = ctl_request(state_dir, id, word, &answer);
+
+	if (r) {
+		(void)fprintf(stderr, "sluicectl: cannot ask %s for its %s: %s\n", id, word,
+			      request_error(r));
+		return CTL_FAILED;
+	}
+	(void)puts(json_object_to_json_string_ext(answer, JSON_C_TO_STRING_PRETTY |
+								  JSON_C_TO_STRING_SPACED |
+								  JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_object_put(answer);
+	return CTL_OK;
+}
+
+int ctl_ask(const char *state_dir, int argc, char **argv)
+{
+	if (argc > 2) {
+		(void)fprintf(stderr, "sluicectl: %s takes one id at most\n", argv[0]);
+		return CTL_USAGE;
+	}
+	if (argc == 1)
+		return for_each_id(state_dir, argv[0], ask_one);
+	if (!config_id_is_safe(argv[1])) {
+		(void)fprintf(stderr, "sluicectl: %.60s cannot be the id of a sandbox\n", argv[1]);
+		return CTL_USAGE;
+	}
+	return ask_one(state_dir, argv[1], argv[0]);
+}

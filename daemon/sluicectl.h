@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sluicectl.h - the commands of sluicectl
+ *
+ * Each takes its own words (argv[0] is the command) and returns the exit status: 0 done, 1 failed,
+ * 2 wrong usage. Errors are one sentence on standard error.
+ */
+#pragma once
+
+enum {
+	CTL_OK = 0,
+	CTL_FAILED = 1,
+	CTL_USAGE = 2,
+};
+
+/**
+ * ctl_profile() - print the seccomp profile of a container
+ * @argc:	number of words
+ * @argv:	"profile", then --listener, --metadata, --format
+ *
+ * Return: exit status
+ */
+int ctl_profile(int argc, char **argv);
+
+/**
+ * ctl_list() - one line for each sandbox of this host
+ * @state_dir:	where their directories are
+ * @argc:	number of words
+ * @argv:	"list"
+ *
+ * Return: exit status
+ */
+int ctl_list(const char *state_dir, int argc, char **argv);
+
+/**
+ * ctl_ask() - send a request to one sandbox or to all and print the answers as JSON
+ * @state_dir:	where their directories are
+ * @argc:	number of words
+ * @argv:	"state" or "stats", which is also the request, then perhaps the id
+ *
+ * Return: exit status
+ */
+int ctl_ask(const char *state_dir, int argc, char **argv);
+
+/**
+ * ctl_doctor() - check whether this host can run sluice
+ * @argc:	number of words
+ * @argv:	"doctor"
+ *
+ * Return: exit status, CTL_FAILED if something needed is missing
+ */
+int ctl_doctor(int argc, char **argv);
+
+/**
+ * ctl_option() - read "--name value" or "--name=value"
+ * @argc:	number of words
+ * @argv:	words
+ * @i:		index of the word to look at; moved past the option on success
+ * @name:	with its two dashes
+ *
+ * Return: the value, borrowed from @argv, or NULL if this is another word or the value is missing
+ */
+const char *ctl_option(int argc, char **argv, int *i, const char *name);
