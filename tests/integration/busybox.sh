@@ -25,5 +25,12 @@ lab_equal "$sha" "$(lab_sha <"$LAB_DIR/out")" "SHA-256 by wget from the peer"
 lab_exec httpd busybox wget -q -O - http://127.0.0.1/10m.bin >"$LAB_DIR/out" ||
 	lab_fail "wget over 127.0.0.1 failed"
 lab_equal "$sha" "$(lab_sha <"$LAB_DIR/out")" "SHA-256 by wget over 127.0.0.1"
+
+# What listens on 127.0.0.1 is there for the container alone.
+lab_exec_start httpd private busybox httpd -f -p 127.0.0.1:81 -h /tmp/share
+lab_until 10 "the private server answers inside" lab_exec httpd busybox wget -q -O /dev/null http://127.0.0.1:81/10m.bin
+status=0
+lab_peer curl -s --connect-timeout 2 "http://$LAB_ADDR:81/10m.bin" >"$LAB_DIR/out" || status=$?
+lab_equal 7 "$status" "curl's status for a server on 127.0.0.1, from outside"
 lab_stop httpd
 lab_sluiced_stop

@@ -20,12 +20,16 @@
 # a feature, and always with a sentence.
 #
 # Environment: SLUICE_BUILD, the build folder (default build/release); LAB_RUNTIME, runc or crun;
-# LAB_TIMEOUT, seconds a command in the container may take; LAB_KEEP=1, keep the lab's logs.
+# LAB_TIMEOUT, seconds a command in the container may take; LAB_KEEP=1, keep the lab's logs;
+# SLUICE_SOAK=1, the loads of a test are repeated LAB_ROUNDS times.
 
 LAB_TOP=$(readlink -f "$(dirname "${BASH_SOURCE[0]}")/../..")
 SLUICE_BUILD=$(readlink -m "${SLUICE_BUILD:-$LAB_TOP/build/release}")
 LAB_RUNTIME=${LAB_RUNTIME:-runc}
 LAB_TIMEOUT=${LAB_TIMEOUT:-60}
+# shellcheck disable=SC2034 # for the scripts that source this file
+LAB_ROUNDS=${SLUICE_SOAK:+20}
+LAB_ROUNDS=${LAB_ROUNDS:-1}
 LAB_ADDR=10.99.0.2
 LAB_PEER_ADDR=10.99.0.1
 LAB_PREFIX=10.99.0.0/24
@@ -267,9 +271,9 @@ lab_sluiced_stop() {
 	lab_until 5 "eth0 came back without its carrier" lab_wire_up
 }
 
-# lab_ctl COMMAND... - sluicectl for this lab's daemon
+# lab_ctl COMMAND - sluicectl, asking this lab's daemon
 lab_ctl() {
-	timeout 10 "$SLUICE_BUILD/sluicectl" --id "$LAB_ID" --state-dir "$LAB_DIR/state" "$@"
+	timeout 10 "$SLUICE_BUILD/sluicectl" --state-dir "$LAB_DIR/state" "$1" "$LAB_ID"
 }
 
 # lab_sockets - how many sockets the stack holds, as sluicectl counts them

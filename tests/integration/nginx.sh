@@ -33,9 +33,11 @@ small=$(lab_file small.bin 1400)
 lab_nginx web
 lab_equal "$sha" "$(fetch 10m.bin)" "SHA-256 of 10 MiB"
 lab_equal "$small" "$(fetch small.bin)" "SHA-256 of 1400 bytes"
-requests 40 -c 8 "http://$LAB_ADDR/10m.bin"
-requests 2000 -c 20 "http://$LAB_ADDR/small.bin"
-requests 5000 -k -c 20 "http://$LAB_ADDR/small.bin"
+for ((round = 0; round < LAB_ROUNDS; round++)); do
+	requests 40 -c 8 "http://$LAB_ADDR/10m.bin"
+	requests 2000 -c 20 "http://$LAB_ADDR/small.bin"
+	requests 5000 -k -c 20 "http://$LAB_ADDR/small.bin"
+done
 
 # A download that is under way when nginx reloads ends on the old worker.
 before=$(workers)
