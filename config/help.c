@@ -13,6 +13,9 @@
 #define HELP_WIDTH  80
 #define HELP_INDENT 10
 
+/* Longest line of input that mandoc has no word about, less what escapes may add. */
+#define MDOC_WIDTH 70
+
 /* Writes "=true|false", "=PATH", "=move|strip" or nothing. */
 static void arg_format(const struct option_row *o, char *buf, size_t len)
 {
@@ -91,10 +94,10 @@ void config_print_help(FILE *out)
 	}
 }
 
-/* A word of text for mdoc: no request at a line's start, no escape, no hyphen that breaks. */
-static void mdoc_text(FILE *out, const char *s)
+/* A text for mdoc: without the characters that mean something there. */
+static void mdoc_text(FILE *out, const char *s, size_t len)
 {
-	for (; *s; s++) {
+	for (; len; s++, len--) {
 		if (*s == '\\')
 			(void)fputs("\\e", out);
 		else if (*s == '\'')
@@ -104,14 +107,31 @@ static void mdoc_text(FILE *out, const char *s)
 	}
 }
 
-/* A sentence: capital letter, full stop. */
+/* A sentence on lines of its own: capital letter, lines not too long, full stop. */
 static void mdoc_sentence(FILE *out, const char *s)
 {
+	size_t col = 0;
+
 	if (!*s)
 		return;
-	if (*s >= 'a' && *s <= 'z')
+	if (*s >= 'a' && *s <= 'z') {
 		(void)fputc(*s++ - 'a' + 'A', out);
-	mdoc_text(out, s);
+		col++;
+	}
+	while (*s) {
+		size_t len = strcspn(s, " ");
+
+		if (col > 1 && col + len > MDOC_WIDTH) {
+			(void)fputc('\n', out);
+			col = 0;
+		} else if (col > 1) {
+			(void)fputc(' ', out);
+		}
+		mdoc_text(out, s, len);
+		col += len + 1;
+		s += len;
+		s += strspn(s, " ");
+	}
 	(void)fputs(".\n", out);
 }
 
