@@ -35,7 +35,7 @@ ns_must_check struct link *link_new(uint32_t id, const struct ns_link_config *co
 				    struct pool *pkts, struct ns_stats *stats);
 void link_free(struct link *l);
 
-ns_must_check int link_output(struct link *l, struct pkt *p);
+int link_output(struct link *l, struct pkt *p);
 uint32_t link_room(struct link *l);
 uint32_t link_gso_max(const struct link *l, uint32_t mss, uint32_t hdr_len);
 void link_flush(struct link *l);

@@ -97,7 +97,10 @@ struct ip_tx {
 
 /**
  * net_route() - path to @dst, optionally from @src (any: choose)
- * Return: 0, or -ENETUNREACH -EHOSTUNREACH -EACCES -EINVAL as Linux answers for the route's type
+ * 0.0.0.0 is this host. Broadcast and multicast are -ENETUNREACH, as TCP wants it.
+ *
+ * Return: 0, or -ENETUNREACH -EHOSTUNREACH -EACCES -EINVAL as Linux answers for the route's type,
+ * -EAFNOSUPPORT for IPv6
  */
 ns_must_check int net_route(struct net *n, const struct ns_addr *dst, const struct ns_addr *src,
 			    struct dst *ret_dst);
@@ -123,6 +126,9 @@ bool net_is_local(const struct net *n, const struct ns_addr *a);
  */
 int net_output(struct net *n, const struct dst *d, const struct ip_tx *ip, struct pkt *p,
 	       struct mono now);
+/** net_port_unreachable() - answer @p, as proto_ops.input was given it, with "port unreachable"; rate limited; borrowed */
+void net_port_unreachable(struct net *n, const struct pkt *p, const struct ip_rx *ip,
+			  struct mono now);
 /** net_confirm() - forward progress on this path: its neighbour is reachable (RFC 4861 7.3.1) */
 void net_confirm(struct net *n, const struct dst *d, struct mono now);
 
@@ -181,6 +187,8 @@ void demux_unbind(struct demux *d, struct demux_bind *b);
 struct user_ops {
 	/** @mask of enum ns_event_mask; @err negative errno with NS_EV_ERR */
 	void (*event)(void *user, uint32_t mask, int err);
+	/** the handle @user is known by, for ns_sock_row.sock; @user is not NULL */
+	ns_sock (*handle)(const void *user);
 };
 
 /**

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * icmp.c - ICMP for IPv4, RFC 792, RFC 1122 3.2.2
+ *
+ * Theory of operation
+ *
+ * In: echo requests are answered, their payload by reference. An error's quoted packet is parsed
+ * here, with every length bounded by what is there, and goes to the transport as an icmp_err when
+ * we could have sent it; whether the connection exists and the quoted sequence number is believable
+ * is for the transport (RFC 5927 4). Everything else is ignored: redirects would let a neighbour
+ * route us, timestamps and masks serve nobody.
+ *
+ * Out: "unreachable" with as much of the packet as RFC 1812 4.3.2.3 wants, never about another
+ * error, a group address or a later fragment (RFC 1122 3.2.2), and limited: by one bucket for all
+ * and one for each hash of a destination, with the sizes Linux has.
+ *
+ * References: linux v6.1 net/ipv4/icmp.c icmp_err_convert[], tcp_ipv4.c tcp_v4_err().
+ */
+#include "net/icmp.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "net/net_int.h"
+#include "wire/csum.h"
+#include "wire/icmp4.h"
+#include "wire/ip4.h"
+
+enum {
+	QUOTE_MIN = 8,      /* octets of transport an error must quote, RFC 792 */
+	ERROR_MAX = 576,    /* octets of a whole error packet, RFC 1812 4.3.2.3 */
+	ALL_PER_SEC = 1000, /* linux icmp_msgs_per_sec */
+	ALL_BURST = 50,     /* linux icmp_msgs_burst */
+	PEER_BURST = 6,     /* linux XRLIM_BURST_FACTOR */
+	MTU_MIN = 68,       /* octets, RFC 791 */
+};
+
+#define ALL_INTERVAL_NS  (NS_PER_SEC / ALL_PER_SEC)
+#define PEER_INTERVAL_NS NS_PER_SEC /* linux icmp_ratelimit */
+
+/** icmp_limit_init() - full buckets */
+void icmp_limit_init(struct icmp_limit *lim)
+{
+	*lim = (struct icmp_limit){ .all = { .credit_ns = ALL_BURST * ALL_INTERVAL_NS } };
+	for (uint32_t i = 0; i < ICMP_LIMIT_PEERS; i++)
+		lim->peer[i].credit_ns = PEER_BURST * PEER_INTERVAL_NS;
+}
+
+static bool has_credit(struct icmp_bucket *b, uint64_t interval_ns, uint64_t burst, struct mono now)
+{
+	uint64_t idle_ns = mono_since(now, b->last), max_ns = interval_ns * burst;
+
+	b->last = now;
+	b->credit_ns = idle_ns >= max_ns - b->credit_ns ? max_ns : b->credit_ns + idle_ns;
+	return b->credit_ns >= interval_ns;
+}
+
+static bool may_send(struct net *n, const struct ns_addr *to, struct mono now)
+{
+	struct icmp_limit *lim = &n->icmp_limit;
+	uint64_t h = hash_sip(&n->core->key, to->b, sizeof(to->b));
+	struct icmp_bucket *peer = &lim->peer[h % ICMP_LIMIT_PEERS];
+
+	if (!has_credit(&lim->all, ALL_INTERVAL_NS, ALL_BURST, now) ||
+	    !has_credit(peer, PEER_INTERVAL_NS, PEER_BURST, now))
+		return false;
+	lim->all.credit_ns -= ALL_INTERVAL_NS;
+	peer->credit_ns -= PEER_INTERVAL_NS;
+	return true;
+}
+
+/* Append @len octets of @from, @off octets into its buffer, by reference when it has a chunk. */
+static int add_payload(struct pkt *to, const struct pkt *from, uint32_t off, uint32_t len)
+{
+	if (from->lin)
+		return pkt_add_frag(to, from->lin, off, len);
+	if (len + ETH_HDR_LEN + IP4_HDR_LEN + sizeof(struct icmp4_hdr) > to->head)
+		return -ENOSPC;
+	memcpy(pkt_push(to, len), from->buf + off, len);
+	return 0;
+}
+
+/* Checksum and out, back to where @ip came from. */
+static int send_back(struct net *n, struct pkt *p, const struct ip_rx *ip, uint8_t tos,
+		     struct mono now)
+{
+	struct icmp4_hdr *h = (struct icmp4_hdr *)(void *)pkt_data(p);
+	struct ip_tx out = { .dst = ip->src, .proto = IP_PROTO_ICMP, .tos = tos };
+	struct dst d;
+	int r = net_route(n, &ip->src, &ip->dst, &d);
+
+	if (r == 0 && net_dst_room(n, &d) == 0)
+		r = -ENOBUFS;
+	if (r < 0) {
+		pkt_free(p);
+		return r;
+	}
+	out.src = d.src;
+	h->csum = be16(0);
+	h->csum = be16(csum_finish(csum_pkt(0, p, 0, pkt_len(p))));
+	p->csum = PKT_CSUM_FULL;
+	return net_output(n, &d, &out, p, now);
+}
+
+static enum drop echo_reply(struct net *n, const struct pkt *p, const struct icmp4_hdr *req,
+			    const struct ip_rx *ip, struct mono now)
+{
+	auto_free(pkt) out = pkt_new_tx(&n->core->pkts);
+	struct icmp4_hdr *h;
+	int r = 0;
+
+	if (!out)
+		return DROP_NO_MEMORY;
+	if (p->len)
+		r = add_payload(out, p, p->head, p->len);
+	for (uint32_t i = 0; r == 0 && i < p->frag_cnt; i++)
+		r = pkt_add_frag(out, p->frag[i].chunk, p->frag[i].off, p->frag[i].len);
+	if (r < 0)
+		return DROP_NO_MEMORY;
+	h = PKT_PUSH(out, struct icmp4_hdr);
+	*h = *req;
+	h->type = ICMP4_ECHO_REPLY;
+	h->code = 0;
+	if (send_back(n, take(out), ip, ip->tos, now) == 0)
+		stat_inc(n->core->stats, STAT_ICMP_ECHO_REPLIES);
+	return DROP_NONE;
+}
+
+/* linux icmp_err_convert[]; is_hard: see error_of(). */
+static const int unreach_errno[ICMP4_UNREACH_MAX + 1] = {
+	[0] = -ENETUNREACH,   [1] = -EHOSTUNREACH,  [2] = -ENOPROTOOPT,   [3] = -ECONNREFUSED,
+	[4] = -EMSGSIZE,      [5] = -EOPNOTSUPP,    [6] = -ENETUNREACH,   [7] = -EHOSTDOWN,
+	[8] = -ENONET,        [9] = -ENETUNREACH,   [10] = -EHOSTUNREACH, [11] = -ENETUNREACH,
+	[12] = -EHOSTUNREACH, [13] = -EHOSTUNREACH, [14] = -EHOSTUNREACH, [15] = -EHOSTUNREACH,
+};
+
+/* RFC 1191 7.1: the next plateau below a packet of @len octets, from a router that tells no MTU. */
+static uint32_t plateau_below(uint32_t len)
+{
+	static const uint16_t plateaus[] = { 32000, 17914, 8166, 4352, 2002, 1492, 1006, 508, 296 };
+
+	for (size_t i = 0; i < NS_ARRAY_LEN(plateaus); i++)
+		if (plateaus[i] < len)
+			return plateaus[i];
+	return MTU_MIN;
+}
+
+/*
+ * What the message means. Linux ends a connection in SYN-SENT by any unreachable or time exceeded
+ * (tcp_v4_err()), and so do we: the program asks again or tries another address.
+ */
+static bool error_of(const struct icmp4_hdr *h, uint32_t quoted_len, struct icmp_err *e)
+{
+	e->is_hard = true;
+	switch (h->type) {
+	case ICMP4_UNREACH:
+		if (h->code > ICMP4_UNREACH_MAX)
+			return false;
+		e->err = unreach_errno[h->code];
+		if (h->code == ICMP4_UNREACH_FRAG_NEEDED) {
+			e->is_frag_needed = true;
+			e->is_hard = false;
+			e->mtu = be16_get(h->mtu);
+			if (e->mtu == 0)
+				e->mtu = plateau_below(quoted_len);
+			if (e->mtu < MTU_MIN)
+				e->mtu = MTU_MIN;
+		}
+		return true;
+	case ICMP4_TIME_EXCEEDED:
+		e->err = -EHOSTUNREACH;
+		return true;
+	case ICMP4_PARAM_PROBLEM:
+		e->err = -EPROTO;
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Ports and, for TCP, the sequence number: the first octets of the quoted transport header. */
+static void quote_parse(struct icmp_err *e, uint8_t proto, const uint8_t l4[QUOTE_MIN])
+{
+	e->local.port = (uint16_t)(l4[0] << 8 | l4[1]);
+	e->remote.port = (uint16_t)(l4[2] << 8 | l4[3]);
+	e->has_seq = proto == IP_PROTO_TCP;
+	if (e->has_seq)
+		e->seq = (uint32_t)l4[4] << 24 | (uint32_t)l4[5] << 16 | (uint32_t)l4[6] << 8 |
+			 l4[7];
+}
+
+static enum drop error_input(struct net *n, const struct pkt *p, const struct icmp4_hdr *icmp,
+			     const struct ip_rx *ip, struct mono now)
+{
+	struct icmp_err e = { .from = ip->src };
+	const struct net_proto *proto;
+	uint8_t l4[QUOTE_MIN];
+	struct ip4_hdr h;
+	uint32_t hdr_len;
+
+	if (!pkt_copy_out(p, 0, &h, sizeof(h)))
+		return DROP_ICMP_BAD;
+	hdr_len = ip4_hdr_len(&h);
+	if (ip4_version(&h) != 4 || hdr_len < sizeof(h) || be16_get(h.len) < hdr_len + QUOTE_MIN ||
+	    !pkt_copy_out(p, hdr_len, l4, sizeof(l4)))
+		return DROP_ICMP_BAD;
+	if (be16_get(h.frag) & IP4_OFF_MASK)
+		return DROP_ICMP_NO_MATCH;
+	if (!error_of(icmp, be16_get(h.len), &e))
+		return DROP_ICMP_IGNORED;
+	e.local.addr = ns_addr_v4(be32_get(h.src));
+	e.remote.addr = ns_addr_v4(be32_get(h.dst));
+	quote_parse(&e, h.proto, l4);
+	proto = &n->protos[h.proto];
+	if (!net_is_local(n, &e.local.addr) || !proto->ops || !proto->ops->error)
+		return DROP_ICMP_NO_MATCH;
+	proto->ops->error(proto->self, &e, now);
+	return DROP_NONE;
+}
+
+/**
+ * icmp_input() - one ICMP message
+ * @n:		IP layer
+ * @p:		Packet, its head at the ICMP header; Consumes @p
+ * @ip:		What IP knows of it
+ * @now:	Time
+ *
+ * Return: DROP_NONE when it was answered or told to a transport, or why not
+ */
+enum drop icmp_input(struct net *n, struct pkt *p, const struct ip_rx *ip, struct mono now)
+{
+	auto_free(pkt) mine = p;
+	const struct icmp4_hdr *h;
+
+	if (!ip->csum_ok && csum_fold(csum_pkt(0, p, 0, pkt_len(p))) != UINT16_MAX)
+		return DROP_ICMP_BAD;
+	h = PKT_PULL(mine, struct icmp4_hdr);
+	if (!h)
+		return DROP_ICMP_BAD;
+	if (ip->is_bcast)
+		return DROP_ICMP_IGNORED;
+	switch (h->type) {
+	case ICMP4_ECHO:
+		return echo_reply(n, mine, h, ip, now);
+	case ICMP4_UNREACH:
+	case ICMP4_TIME_EXCEEDED:
+	case ICMP4_PARAM_PROBLEM:
+		return error_input(n, mine, h, ip, now);
+	default:
+		return DROP_ICMP_IGNORED;
+	}
+}
+
+/* RFC 1122 3.2.2: what must never be answered with an error. */
+static bool may_answer(const struct pkt *p, const struct ip_rx *ip)
+{
+	uint8_t type;
+
+	if (ip->is_bcast)
+		return false;
+	if (ip->proto != IP_PROTO_ICMP)
+		return true;
+	return pkt_copy_out(p, 0, &type, sizeof(type)) && !icmp4_is_error(type);
+}
+
+/**
+ * icmp_unreachable() - tell the sender of @p that it cannot be delivered
+ * @n:		IP layer
+ * @p:		Packet, its head at the transport header and l3_off at its IP header; borrowed
+ * @ip:		What IP knows of it
+ * @code:	enum icmp4_unreach
+ * @now:	Time
+ */
+void icmp_unreachable(struct net *n, const struct pkt *p, const struct ip_rx *ip, uint8_t code,
+		      struct mono now)
+{
+	auto_free(pkt) out = NULL;
+	uint32_t hdr_len = (uint32_t)p->head - p->l3_off;
+	uint32_t max = ERROR_MAX - IP4_HDR_LEN - (uint32_t)sizeof(struct icmp4_hdr);
+	uint32_t len = ns_min_u(hdr_len + p->len, max);
+	struct icmp4_hdr *h;
+
+	if (!may_answer(p, ip))
+		return;
+	if (!may_send(n, &ip->src, now)) {
+		drop_count(n->core->stats, DROP_ICMP_RATE);
+		return;
+	}
+	out = pkt_new_tx(&n->core->pkts);
+	if (!out || add_payload(out, p, p->l3_off, len) < 0)
+		return;
+	h = PKT_PUSH(out, struct icmp4_hdr);
+	*h = (struct icmp4_hdr){ .type = ICMP4_UNREACH, .code = code };
+	if (send_back(n, take(out), ip, (uint8_t)(0xc0 | (ip->tos & 0x1e)), now) == 0)
+		stat_inc(n->core->stats, STAT_ICMP_ERRORS);
+}
+
+/**
+ * icmp_report() - a packet of ours could not leave: tell its transport as an ICMP error would
+ * @n:		IP layer
+ * @p:		Packet, its head at the IP header; borrowed
+ * @err:	Negative errno
+ * @now:	Time
+ */
+void icmp_report(struct net *n, const struct pkt *p, int err, struct mono now)
+{
+	const struct net_proto *proto;
+	uint8_t l4[QUOTE_MIN];
+	struct icmp_err e = { .err = err, .is_hard = true };
+	struct ip4_hdr h;
+
+	if (!pkt_copy_out(p, 0, &h, sizeof(h)) || !pkt_copy_out(p, ip4_hdr_len(&h), l4, sizeof(l4)))
+		return;
+	e.local.addr = e.from = ns_addr_v4(be32_get(h.src));
+	e.remote.addr = ns_addr_v4(be32_get(h.dst));
+	quote_parse(&e, h.proto, l4);
+	proto = &n->protos[h.proto];
+	if (proto->ops && proto->ops->error)
+		proto->ops->error(proto->self, &e, now);
+}

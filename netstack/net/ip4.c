@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ip4.c - IPv4 in and out, RFC 791, RFC 1122 3.2
+ *
+ * Theory of operation
+ *
+ * Input is a row of checks, each with its own drop reason: header, checksum, source, destination,
+ * options, fragment; what survives goes to the transport with its addresses in an ip_rx. A packet is
+ * ours if the local routing table says so, whatever link it came by (the weak model of RFC 1122
+ * 3.3.4.2, as Linux). Loopback addresses are only believed from the loop link.
+ *
+ * A super-frame is one packet whose total length covers all of its segments; longer than 65535 it
+ * carries 0 there (linux v6.3 iph_totlen()) and is as long as the frame.
+ *
+ * Output puts the header in front, with the identification of RFC 6864 4: a counter for each hash of
+ * (source, destination, protocol) that starts at random, goes on by one for every segment, so that
+ * the segments cut from a super-frame have numbers of their own, and is of no use to predict the
+ * numbers that another destination sees.
+ */
+#include "net/ip4.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "link/ether.h"
+#include "net/net_int.h"
+#include "wire/csum.h"
+#include "wire/icmp4.h"
+#include "wire/ip4.h"
+
+/** ip4_ids_init() - all counters at random */
+void ip4_ids_init(struct ip4_ids *ids, const struct ns_env *env)
+{
+	*ids = (struct ip4_ids){ .last_idx = 0 };
+	env->random(env->ctx, ids->next, sizeof(ids->next));
+}
+
+static uint16_t id_take(struct net *n, const struct ip_tx *ip, uint16_t segs)
+{
+	struct ip4_ids *ids = &n->ids;
+	uint16_t id;
+
+	if (ip->proto != ids->last_proto || !ns_addr_eq(&ip->dst, &ids->last_dst) ||
+	    !ns_addr_eq(&ip->src, &ids->last_src)) {
+		uint8_t key[9];
+
+		memcpy(key, ip->src.b + 12, 4);
+		memcpy(key + 4, ip->dst.b + 12, 4);
+		key[8] = ip->proto;
+		ids->last_src = ip->src;
+		ids->last_dst = ip->dst;
+		ids->last_proto = ip->proto;
+		ids->last_idx = (uint32_t)hash_sip(&n->core->key, key, sizeof(key)) % IP4_IDS;
+	}
+	id = ids->next[ids->last_idx];
+	ids->next[ids->last_idx] = (uint16_t)(id + (segs ? segs : 1));
+	return id;
+}
+
+static bool is_in(uint32_t addr, uint32_t net, uint32_t bits)
+{
+	return (addr ^ net) >> (32 - bits) == 0;
+}
+
+/* RFC 1122 3.2.1.3, RFC 6890: no host may send from there; from the wire we may not either. */
+static bool is_bad_src(const struct net *n, const struct link *l, const struct ns_addr *a)
+{
+	uint32_t v4 = ns_addr_to_v4(a);
+
+	if (is_in(v4, 0, 8) || is_in(v4, 0xe0000000, 4) || v4 == UINT32_MAX)
+		return true;
+	if (l->is_loop)
+		return false;
+	return is_in(v4, 0x7f000000, 8) || route_find_local(&n->routes, a) != NULL;
+}
+
+/* Sets @ret_is_bcast; false: not for us. */
+static bool is_for_us(const struct net *n, const struct link *l, const struct ns_addr *a,
+		      bool *ret_is_bcast)
+{
+	uint32_t v4 = ns_addr_to_v4(a);
+	const struct ns_route *r;
+
+	if (v4 == UINT32_MAX || ns_addr_is_multicast(a)) {
+		*ret_is_bcast = true;
+		return true;
+	}
+	if (is_in(v4, 0x7f000000, 8) && !l->is_loop)
+		return false;
+	r = route_find_local(&n->routes, a);
+	if (!r || (r->type != NS_ROUTE_LOCAL && r->type != NS_ROUTE_BROADCAST))
+		return false;
+	if (r->type == NS_ROUTE_BROADCAST)
+		*ret_is_bcast = true;
+	return true;
+}
+
+/* RFC 791 3.1, RFC 7126: options are walked for their lengths and refused when they route. */
+static bool are_options_ok(const uint8_t *opt, uint32_t len)
+{
+	for (uint32_t i = 0; i < len;) {
+		uint32_t opt_len;
+
+		if (opt[i] == IP4_OPT_END)
+			return true;
+		if (opt[i] == IP4_OPT_NOP) {
+			i++;
+			continue;
+		}
+		if (opt[i] == IP4_OPT_LSRR || opt[i] == IP4_OPT_SSRR || len - i < 2)
+			return false;
+		opt_len = opt[i + 1];
+		if (opt_len < 2 || opt_len > len - i)
+			return false;
+		i += opt_len;
+	}
+	return true;
+}
+
+/* Lengths and checksum; @p is cut to the packet. */
+static enum drop check_header(struct pkt *p)
+{
+	const struct ip4_hdr *h = (const struct ip4_hdr *)(const void *)pkt_data(p);
+	uint32_t hdr_len, len;
+
+	if (p->len < sizeof(*h))
+		return DROP_TOO_SHORT;
+	hdr_len = ip4_hdr_len(h);
+	len = be16_get(h->len);
+	if (len == 0 && p->gso_size)
+		len = pkt_len(p);
+	if (ip4_version(h) != 4 || hdr_len < sizeof(*h) || hdr_len > p->len || len < hdr_len ||
+	    len > pkt_len(p))
+		return DROP_IP4_BAD_HEADER;
+	if (csum_fold(csum_add(0, h, hdr_len)) != UINT16_MAX)
+		return DROP_IP4_CSUM;
+	pkt_trim(p, len);
+	return DROP_NONE;
+}
+
+/* The sender's word for the checksum counts when it is about the transport's own field. */
+static bool is_csum_trusted(const struct pkt *p)
+{
+	return p->csum == PKT_CSUM_VALID ||
+	       (p->csum == PKT_CSUM_PARTIAL && p->csum_start == p->l4_off - p->l2_off);
+}
+
+static enum drop deliver(struct net *n, struct pkt *p, const struct ip_rx *ip, struct mono now)
+{
+	const struct net_proto *proto = &n->protos[ip->proto];
+
+	if (proto->ops)
+		return proto->ops->input(proto->self, p, ip, now);
+	if (ip->proto == IP_PROTO_ICMP)
+		return icmp_input(n, p, ip, now);
+	/* without a UDP there is no port that is not closed */
+	icmp_unreachable(n, p, ip,
+			 ip->proto == IP_PROTO_UDP ? ICMP4_UNREACH_PORT : ICMP4_UNREACH_PROTO, now);
+	pkt_free(p);
+	return DROP_IP_PROTO;
+}
+
+static enum drop check_packet(const struct net *n, struct link *l, const struct ip4_hdr *h,
+			      struct ip_rx *ip)
+{
+	if (is_bad_src(n, l, &ip->src))
+		return DROP_IP4_BAD_SRC;
+	if (!is_for_us(n, l, &ip->dst, &ip->is_bcast))
+		return DROP_IP4_NOT_US;
+	if (be16_get(h->frag) & (IP4_MF | IP4_OFF_MASK))
+		return DROP_IP4_FRAGMENT;
+	if (ip4_hdr_len(h) > sizeof(*h) &&
+	    !are_options_ok((const uint8_t *)(h + 1), ip4_hdr_len(h) - (uint32_t)sizeof(*h)))
+		return DROP_IP4_OPTIONS;
+	return DROP_NONE;
+}
+
+/**
+ * ip4_input() - one received packet
+ * @n:		IP layer
+ * @l:		Link it came by
+ * @p:		Packet, its head at the IP header, l3_off set; Consumes @p
+ * @is_bcast:	It came to a group address of the link
+ * @now:	Time
+ *
+ * Return: DROP_NONE when it was accepted, or why not
+ */
+enum drop ip4_input(struct net *n, struct link *l, struct pkt *p, bool is_bcast, struct mono now)
+{
+	auto_free(pkt) mine = p;
+	enum drop why = check_header(p);
+	const struct ip4_hdr *h;
+	struct ip_rx ip;
+
+	if (why != DROP_NONE)
+		return why;
+	h = (const struct ip4_hdr *)(const void *)pkt_data(p);
+	ip = (struct ip_rx){
+		.src = ns_addr_v4(be32_get(h->src)),
+		.dst = ns_addr_v4(be32_get(h->dst)),
+		.link = l,
+		.proto = h->proto,
+		.ttl = h->ttl,
+		.tos = h->tos,
+		.is_bcast = is_bcast,
+	};
+	why = check_packet(n, l, h, &ip);
+	if (why != DROP_NONE)
+		return why;
+	NS_BUG_ON(!pkt_pull(p, ip4_hdr_len(h)));
+	p->l4_off = (uint16_t)p->head;
+	ip.csum_ok = is_csum_trusted(p);
+	return deliver(n, take(mine), &ip, now);
+}
+
+/* RFC 1112 6.4: the low 23 bits of the group. */
+static void group_mac(uint32_t group, uint8_t mac[ETH_ADDR_LEN])
+{
+	mac[0] = 0x01;
+	mac[1] = 0x00;
+	mac[2] = 0x5e;
+	mac[3] = (uint8_t)(group >> 16 & 0x7f);
+	mac[4] = (uint8_t)(group >> 8);
+	mac[5] = (uint8_t)group;
+}
+
+static int xmit(struct net *n, const struct dst *d, struct pkt *p, struct mono now)
+{
+	uint32_t v4 = ns_addr_to_v4(&d->nexthop);
+	struct link *l = d->link;
+	uint8_t mac[ETH_ADDR_LEN];
+
+	if (l->is_loop)
+		return link_output(l, p);
+	if (ns_unlikely(ns_addr_is_multicast(&d->nexthop) || v4 == UINT32_MAX))
+		group_mac(v4, mac);
+	else if (l->config.is_noarp)
+		memcpy(mac, l->config.mac, sizeof(mac)); /* linux arp_constructor() */
+	else
+		return neigh_output(n->neighs, l, &d->nexthop, p, now);
+	ether_push(l, p, v4 == UINT32_MAX ? ether_broadcast : mac, ETH_TYPE_IP4);
+	return link_output(l, p);
+}
+
+/**
+ * ip4_output() - net_output() for IPv4
+ * @n:		IP layer
+ * @d:		Path
+ * @ip:		What goes into the header
+ * @p:		Packet, its head at the transport header; Consumes @p
+ * @now:	Time
+ *
+ * Return: 0, -EMSGSIZE when it fits neither the path nor the length field, or what the neighbour
+ * table or the link say
+ */
+int ip4_output(struct net *n, const struct dst *d, const struct ip_tx *ip, struct pkt *p,
+	       struct mono now)
+{
+	uint32_t len = pkt_len(p) + IP4_HDR_LEN, id, flags, src, dst;
+	struct ip4_hdr *h;
+	uint32_t sum;
+
+	if (ns_unlikely(len > IP4_LEN_MAX || (p->gso_segs <= 1 && len > d->mtu))) {
+		stat_inc(n->core->stats, STAT_LINK_TX_TOO_LONG);
+		pkt_free(p);
+		return -EMSGSIZE;
+	}
+	id = id_take(n, ip, p->gso_segs);
+	flags = ip->dont_fragment ? IP4_DF : 0;
+	src = ns_addr_to_v4(&ip->src);
+	dst = ns_addr_to_v4(&ip->dst);
+	p->l4_off = (uint16_t)p->head;
+	h = PKT_PUSH(p, struct ip4_hdr);
+	p->l3_off = (uint16_t)p->head;
+	*h = (struct ip4_hdr){
+		.vhl = 4 << 4 | IP4_HDR_LEN / 4,
+		.tos = ip->tos,
+		.len = be16((uint16_t)len),
+		.id = be16((uint16_t)id),
+		.frag = be16((uint16_t)flags),
+		.ttl = ip->ttl ? ip->ttl : IP4_TTL_DEFAULT,
+		.proto = ip->proto,
+		.src = be32(src),
+		.dst = be32(dst),
+	};
+	sum = ((uint32_t)h->vhl << 8) + h->tos + len + id + flags + ((uint32_t)h->ttl << 8) +
+	      h->proto + (src >> 16) + (src & 0xffff) + (dst >> 16) + (dst & 0xffff);
+	h->csum = be16(csum_finish(sum));
+	return xmit(n, d, p, now);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* net_int.h - the IP layer's own struct; not for other folders */
+#pragma once
+
+#include "link/link.h"
+#include "net/icmp.h"
+#include "net/ip4.h"
+#include "net/neigh.h"
+#include "net/proto.h"
+#include "net/route.h"
+
+/** struct net_addr - one of our addresses */
+struct net_addr {
+	struct ns_addr addr;
+	uint8_t prefix_len; /* bits, of 32 for IPv4 */
+	uint32_t link_id;
+};
+
+struct net_proto {
+	const struct proto_ops *ops; /* NULL: no such transport */
+	void *self;
+};
+
+struct net {
+	struct ns_core *core;
+	struct link *links[ROUTE_LINKS_MAX]; /* [LINK_LOOP_ID] is the loop */
+	uint32_t link_cnt;
+	struct net_addr *addrs;
+	uint32_t addr_cnt, addr_cap;
+	struct route_table routes;
+	struct neigh_table *neighs;
+	struct ip4_ids ids;
+	struct icmp_limit icmp_limit;
+	struct net_proto protos[256];
+};
+
+bool net_src_for(const struct net *n, const struct link *l, const struct ns_addr *nexthop,
+		 struct ns_addr *ret_src);
