@@ -1,0 +1,528 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_conf_tcp_open.c - handshakes, listeners and the resets around them: RFC 9293 3.5 and 3.10.7, RFC 6528, RFC 6056 */
+#include "conformance.h"
+
+static struct frame f;
+
+START_TEST(rfc9293_s3_5_active_open)
+{
+	struct rp_conn c;
+
+	expect(rp_connected(&rp, 2000, &(struct rp_syn){ .has_ts = true, .has_sack = true }, &c));
+	expect(!strcmp(state_of(&c), "ESTABLISHED"));
+	expect(is_flow_alive(&c));
+	ns_sock_abort(rp.stack, c.sock);
+}
+END_TEST
+
+START_TEST(rfc9293_s3_5_passive_open)
+{
+	struct rp_conn c;
+
+	expect(rp_half_open(&rp, PORT, &(struct rp_syn){ 0 }, &c));
+	expect(!c.syn.has_ts && !c.syn.has_sack_ok &&
+	       !c.syn.has_wscale); /* nobody asked for them */
+	rp_seg(&c, &(struct tcp_in){ .flags = FL_ACK });
+	expect_silence();
+	expect(ns_sock_accept(rp.stack, listener, &c.sock) == 0);
+	expect(is_flow_alive(&c));
+	ns_sock_abort(rp.stack, c.sock);
+}
+END_TEST
+
+START_TEST(rfc9293_s3_5_simultaneous_open)
+{
+	struct rp_conn c;
+	struct opts o = { 0 };
+	struct seen s;
+
+	expect(rp_connect_begin(&rp, 2000, &c));
+	opts_mss(&o, 1460);
+	frame_tcp(&f, &c.way,
+		  &(struct tcp_in){ .flags = FL_SYN, .seq = c.iss, .wnd = 65535, .opts = &o });
+	rp_inject(&rp, &f);
+	expect(rp_take(&rp, &s) && (s.flags & 0x3f) == (FL_SYN | FL_ACK));
+	expect(s.seq == c.irs && s.ack == c.iss + 1);
+	c.snd = c.iss + 1;
+	frame_tcp(&f, &c.way,
+		  &(struct tcp_in){ .flags = FL_SYN | FL_ACK,
+				    .seq = c.iss,
+				    .ack = c.irs + 1,
+				    .wnd = 65535,
+				    .opts = &o });
+	rp_inject(&rp, &f);
+	rp_drop_out(&rp);
+	expect(!strcmp(state_of(&c), "ESTABLISHED"));
+	expect(rp_event(&rp, c.sock, NS_EV_CONNECTED, NULL));
+	expect(is_flow_alive(&c));
+	ns_sock_abort(rp.stack, c.sock);
+}
+END_TEST
+
+START_TEST(rfc9293_s3_10_7_1_closed_port_resets)
+{
+	struct way w = rp_way(1000, 81);
+	struct seen s;
+
+	/* without ACK: sequence 0, ACK of all that the segment takes */
+	frame_tcp(&f, &w, &(struct tcp_in){ .flags = FL_SYN, .seq = 500, .wnd = 9 });
+	rp_inject(&rp, &f);
+	expect(rp_take(&rp, &s) && (s.flags & 0x3f) == (FL_RST | FL_ACK));
+	expect(s.seq == 0 && s.ack == 501 && s.way.sport == 81 && s.way.dport == 1000);
+	frame_tcp(&f, &w,
+		  &(struct tcp_in){
+			  .flags = FL_SYN | FL_FIN, .seq = 500, .data = "abc", .data_len = 3 });
+	rp_inject(&rp, &f);
+	if (rp_take(&rp, &s)) /* SYN|FIN may also die in silence */
+		expect((s.flags & FL_RST) && s.seq == 0 && s.ack == 505);
+	/* with ACK: sequence of that ACK, no ACK */
+	frame_tcp(&f, &w, &(struct tcp_in){ .flags = FL_ACK, .seq = 500, .ack = 7777, .wnd = 9 });
+	rp_inject(&rp, &f);
+	expect(rp_take(&rp, &s) && (s.flags & 0x3f) == FL_RST && s.seq == 7777);
+	/* a reset is never answered */
+	frame_tcp(&f, &w, &(struct tcp_in){ .flags = FL_RST, .seq = 500 });
+	rp_inject(&rp, &f);
+	frame_tcp(&f, &w, &(struct tcp_in){ .flags = FL_RST | FL_ACK, .seq = 500, .ack = 1 });
+	rp_inject(&rp, &f);
+	expect_silence();
+	expect(moved("TCP_NO_CONN") >= 4);
+}
+END_TEST
+
+START_TEST(rfc9293_s3_10_7_2_listen_resets_a_stray_ack)
+{
+	struct way w = rp_way(1000, PORT);
+	struct seen s;
+
+	frame_tcp(&f, &w, &(struct tcp_in){ .flags = FL_ACK, .seq = 1, .ack = 4242, .wnd = 9 });
+	rp_inject(&rp, &f);
+	expect(rp_take(&rp, &s) && (s.flags & 0x3f) == FL_RST && s.seq == 4242);
+	frame_tcp(&f, &w,
+		  &(struct tcp_in){ .flags = FL_SYN | FL_ACK, .seq = 1, .ack = 4243, .wnd = 9 });
+	rp_inject(&rp, &f);
+	expect(rp_take(&rp, &s) && (s.flags & 0x3f) == FL_RST && s.seq == 4243);
+	frame_tcp(&f, &w, &(struct tcp_in){ .flags = FL_RST, .seq = 1 });
+	rp_inject(&rp, &f);
+	expect_silence();
+}
+END_TEST
+
+START_TEST(rfc9293_s3_10_7_4_syn_received_resets_a_bad_ack)
+{
+	static const int32_t offs[] = { -1, 1, 1000, -1000 };
+	struct seen s;
+
+	for (size_t i = 0; i < 4; i++) {
+		struct rp_conn c;
+
+		expect(rp_half_open(&rp, PORT, &(struct rp_syn){ 0 }, &c));
+		rp_seg(&c, &(struct tcp_in){ .flags = FL_ACK, .ack = (uint32_t)offs[i] });
+		expect(rp_take(&rp, &s) && (s.flags & 0x3f) == FL_RST);
+		expect(s.seq == c.rcv + (uint32_t)offs[i]);
+		/* the right one still works */
+		rp_seg(&c, &(struct tcp_in){ .flags = FL_ACK });
+		expect(ns_sock_accept(rp.stack, listener, &c.sock) == 0);
+		expect(is_flow_alive(&c));
+		ns_sock_abort(rp.stack, c.sock);
+		rp_turn(&rp);
+		rp_drop_out(&rp);
+	}
+}
+END_TEST
+
+START_TEST(rfc9293_s3_10_7_3_syn_sent_resets_a_bad_ack)
+{
+	static const int32_t offs[] = { -1, 1, 100000 };
+	struct rp_conn c;
+	struct seen s;
+
+	expect(rp_connect_begin(&rp, 2000, &c));
+	for (size_t i = 0; i < 3; i++) {
+		uint32_t ack = c.irs + 1 + (uint32_t)offs[i];
+
+		frame_tcp(&f, &c.way,
+			  &(struct tcp_in){
+				  .flags = FL_SYN | FL_ACK, .seq = 1, .ack = ack, .wnd = 9 });
+		rp_inject(&rp, &f);
+		expect(rp_take(&rp, &s) && (s.flags & 0x3f) == FL_RST && s.seq == ack);
+		/* with RST: silence, and still SYN-SENT */
+		frame_tcp(&f, &c.way,
+			  &(struct tcp_in){ .flags = FL_RST | FL_ACK, .seq = 1, .ack = ack });
+		rp_inject(&rp, &f);
+		expect_silence();
+		expect(!strcmp(state_of(&c), "SYN-SENT"));
+	}
+	ns_sock_abort(rp.stack, c.sock);
+}
+END_TEST
+
+START_TEST(rfc9293_s3_10_7_3_syn_sent_reset_refuses)
+{
+	struct rp_conn c;
+	int err = 0;
+
+	expect(rp_connect_begin(&rp, 2000, &c));
+	/* without ACK it is not ours */
+	frame_tcp(&f, &c.way, &(struct tcp_in){ .flags = FL_RST, .seq = 1 });
+	rp_inject(&rp, &f);
+	expect(!rp_event(&rp, c.sock, NS_EV_ERR, NULL));
+	frame_tcp(&f, &c.way,
+		  &(struct tcp_in){ .flags = FL_RST | FL_ACK, .seq = 0, .ack = c.irs + 1 });
+	rp_inject(&rp, &f);
+	expect(rp_event(&rp, c.sock, NS_EV_ERR, &err) && err == -ECONNREFUSED);
+	expect_silence();
+	ns_sock_close(rp.stack, c.sock);
+}
+END_TEST
+
+START_TEST(rfc9293_s3_10_7_4_reset_in_syn_received_returns_to_listen)
+{
+	struct rp_conn c;
+	struct seen s;
+	ns_sock sock;
+
+	expect(rp_half_open(&rp, PORT, &(struct rp_syn){ 0 }, &c));
+	rp_seg(&c, &(struct tcp_in){ .flags = FL_RST });
+	expect_silence();
+	rp_seg(&c, &(struct tcp_in){ .flags = FL_ACK });
+	expect(rp_take(&rp, &s) && (s.flags & 0x3f) == FL_RST && s.seq == c.rcv);
+	expect(ns_sock_accept(rp.stack, listener, &sock) == -EAGAIN);
+}
+END_TEST
+
+START_TEST(rfc9293_s3_5_3_syn_ack_with_data_or_fin)
+{
+	struct rp_conn c;
+	char got[16];
+	uint32_t len;
+
+	expect(rp_connect_begin(&rp, 2000, &c));
+	frame_tcp(&f, &c.way,
+		  &(struct tcp_in){ .flags = FL_SYN | FL_ACK,
+				    .seq = 1000,
+				    .ack = c.irs + 1,
+				    .wnd = 65535,
+				    .data = "early",
+				    .data_len = 5 });
+	rp_inject(&rp, &f);
+	c.snd = 1001;
+	rp_drop_out(&rp);
+	expect(rp_event(&rp, c.sock, NS_EV_CONNECTED, NULL));
+	len = rp_recv(&c, got, sizeof(got));
+	expect(len == 0 || (len == 5 && !memcmp(got, "early", 5))); /* kept or asked for again */
+	if (!len) {
+		rp_data(&c, "early", 5);
+		expect(rp_recv(&c, got, sizeof(got)) == 5);
+	} else {
+		c.snd += 5;
+	}
+	expect(is_flow_alive(&c));
+	ns_sock_abort(rp.stack, c.sock);
+}
+END_TEST
+
+START_TEST(rfc9293_s3_10_7_2_data_in_a_syn_is_not_lost)
+{
+	struct rp_conn c = { .rp = &rp, .wnd = 65535, .snd = 1001 };
+	char got[16];
+	struct seen s;
+
+	c.way = rp_way(3000, PORT);
+	frame_tcp(&f, &c.way,
+		  &(struct tcp_in){ .flags = FL_SYN,
+				    .seq = 1000,
+				    .wnd = 65535,
+				    .data = "soon",
+				    .data_len = 4 });
+	rp_inject(&rp, &f);
+	expect(rp_take(&rp, &s) && (s.flags & 0x3f) == (FL_SYN | FL_ACK));
+	expect(s.ack == 1001 || s.ack == 1005);
+	c.rcv = s.seq + 1;
+	if (s.ack == 1005)
+		c.snd = 1005;
+	rp_seg(&c, &(struct tcp_in){ .flags = FL_ACK });
+	expect(ns_sock_accept(rp.stack, listener, &c.sock) == 0);
+	if (s.ack == 1001)
+		rp_data(&c, "soon", 4);
+	expect(rp_recv(&c, got, sizeof(got)) == 4 && !memcmp(got, "soon", 4));
+	ns_sock_abort(rp.stack, c.sock);
+}
+END_TEST
+
+START_TEST(rfc9293_s3_5_ack_of_the_handshake_may_carry_data_and_fin)
+{
+	struct rp_conn c;
+	char got[16];
+
+	expect(rp_half_open(&rp, PORT, &(struct rp_syn){ 0 }, &c));
+	rp_seg(&c, &(struct tcp_in){ .flags = FL_ACK | FL_FIN, .data = "all", .data_len = 3 });
+	expect(ns_sock_accept(rp.stack, listener, &c.sock) == 0);
+	expect(rp_recv(&c, got, sizeof(got)) == 3 && !memcmp(got, "all", 3));
+	expect(ns_sock_is_eof(rp.stack, c.sock));
+	expect(!strcmp(state_of(&c), "CLOSE-WAIT"));
+	ns_sock_abort(rp.stack, c.sock);
+}
+END_TEST
+
+START_TEST(rfc9293_s3_8_1_syn_is_retransmitted_and_given_up)
+{
+	struct rp_conn c;
+	struct mono at[32];
+	uint32_t cnt = 0;
+	struct seen s;
+	int err = 0;
+
+	expect(rp_connect_begin(&rp, 2000, &c));
+	at[cnt++] = rp.now;
+	for (int i = 0; i < 4000 && !rp_event(&rp, c.sock, NS_EV_ERR, NULL); i++) {
+		while (rp_take(&rp, &s)) {
+			expect((s.flags & 0x3f) == FL_SYN && s.seq == c.irs && cnt < 32);
+			at[cnt++] = rp.now;
+		}
+		rp_wait(&rp, 50 * NS_PER_MS);
+	}
+	expect(rp_event(&rp, c.sock, NS_EV_ERR, &err) && err == -ETIMEDOUT);
+	/* linux: tcp_syn_retries 6: 1, 2, 4, 8, 16, 32 and 64 s; RFC 1122 4.2.3.5 asks for 3 minutes in all */
+	expect(cnt >= 5 && cnt <= 8);
+	for (uint32_t i = 1; i < cnt; i++) {
+		uint64_t gap = mono_since(at[i], at[i - 1]);
+
+		expect(gap >= (900 * NS_PER_MS) << (i - 1) && gap <= (1300 * NS_PER_MS) << (i - 1));
+	}
+	ns_sock_close(rp.stack, c.sock);
+}
+END_TEST
+
+START_TEST(rfc9293_s3_8_1_syn_ack_is_retransmitted)
+{
+	struct rp_conn c;
+	struct seen s;
+	uint32_t cnt = 0;
+
+	expect(rp_half_open(&rp, PORT, &(struct rp_syn){ 0 }, &c));
+	for (int i = 0; i < 200; i++) {
+		rp_wait(&rp, NS_PER_SEC);
+		while (rp_take(&rp, &s)) {
+			expect((s.flags & 0x3f) == (FL_SYN | FL_ACK) && s.seq == c.irs &&
+			       s.ack == c.snd);
+			cnt++;
+		}
+	}
+	expect(cnt >= 3 && cnt <= 7);
+	expect(!strcmp(state_of(&c), "CLOSED"));
+}
+END_TEST
+
+START_TEST(rfc9293_s3_10_7_4_repeated_syn_gets_the_same_syn_ack)
+{
+	struct rp_conn c;
+	struct seen s;
+
+	expect(rp_half_open(&rp, PORT, &(struct rp_syn){ 0 }, &c));
+	frame_tcp(&f, &c.way, &(struct tcp_in){ .flags = FL_SYN, .seq = c.iss, .wnd = 65535 });
+	rp_inject(&rp, &f);
+	expect(rp_take(&rp, &s) && (s.flags & 0x3f) == (FL_SYN | FL_ACK));
+	expect(s.seq == c.irs && s.ack == c.iss + 1);
+	rp_seg(&c, &(struct tcp_in){ .flags = FL_ACK });
+	expect(ns_sock_accept(rp.stack, listener, &c.sock) == 0);
+	ns_sock_abort(rp.stack, c.sock);
+}
+END_TEST
+
+START_TEST(tcp_accept_queue_full_holds_back_and_drains)
+{
+	ns_sock small = rp_listen(&rp, 8080, 1), sock;
+	uint32_t established = 0;
+	struct rp_conn c[6];
+	struct seen s;
+
+	for (uint32_t i = 0; i < 6; i++) {
+		if (!rp_half_open(&rp, 8080, &(struct rp_syn){ 0 }, &c[i])) {
+			c[i].rcv = 0;
+			continue;
+		}
+		rp_seg(&c[i], &(struct tcp_in){ .flags = FL_ACK });
+		while (rp_take(&rp, &s)) /* no reset: the peer shall try again */
+			expect(!(s.flags & FL_RST));
+	}
+	while (ns_sock_accept(rp.stack, small, &sock) == 0) {
+		established++;
+		ns_sock_abort(rp.stack, sock);
+	}
+	rp_turn(&rp);
+	expect(established >= 1 && established <= 2); /* linux: backlog + 1 */
+	/* those that were held back complete by the SYN-ACK sent again */
+	rp_drop_out(&rp);
+	rp_wait(&rp, 3 * NS_PER_SEC);
+	for (uint32_t i = 0; i < 6; i++)
+		if (c[i].rcv && strcmp(state_of(&c[i]), "CLOSED") != 0)
+			rp_seg(&c[i], &(struct tcp_in){ .flags = FL_ACK });
+	rp_drop_out(&rp);
+	established = 0;
+	while (ns_sock_accept(rp.stack, small, &sock) == 0) {
+		established++;
+		ns_sock_abort(rp.stack, sock);
+	}
+	rp_turn(&rp);
+	rp_drop_out(&rp);
+	/* and the queue is usable */
+	struct rp_conn last;
+
+	expect(rp_accepted(&rp, small, 8080, &(struct rp_syn){ 0 }, &last) || established);
+	ns_sock_close(rp.stack, small);
+}
+END_TEST
+
+START_TEST(tcp_closing_a_listener_resets_what_nobody_accepted)
+{
+	ns_sock l = rp_listen(&rp, 8080, 4);
+	struct rp_conn c;
+	struct seen s;
+
+	expect(rp_half_open(&rp, 8080, &(struct rp_syn){ 0 }, &c));
+	rp_seg(&c, &(struct tcp_in){ .flags = FL_ACK });
+	rp_drop_out(&rp);
+	ns_sock_close(rp.stack, l);
+	rp_turn(&rp);
+	expect(rp_take(&rp, &s) && s.kind == SEEN_TCP && (s.flags & FL_RST));
+	expect(s.seq == c.rcv);
+	rp_seg(&c, &(struct tcp_in){ .flags = FL_ACK });
+	expect(rp_take(&rp, &s) && (s.flags & 0x3f) == FL_RST);
+}
+END_TEST
+
+START_TEST(tcp_syn_flood_is_bounded_and_a_legitimate_client_connects)
+{
+	struct rp_conn c;
+	struct way w = rp_way(1, PORT);
+	bool ok = false;
+
+	for (uint32_t i = 0; i < 20000; i++) {
+		w.src = 0x0a000003 + i % 250;
+		w.sport = (uint16_t)(1024 + i / 250);
+		if (w.src >= 0x0a0000ff)
+			w.src -= 200;
+		frame_tcp(&f, &w, &(struct tcp_in){ .flags = FL_SYN, .seq = i, .wnd = 100 });
+		rp_inject(&rp, &f);
+		rp_drop_out(&rp);
+	}
+	for (int i = 0; i < 90 && !ok; i++) {
+		ok = rp_accepted(&rp, listener, PORT, &(struct rp_syn){ 0 }, &c);
+		rp_wait(&rp, NS_PER_SEC);
+		rp_drop_out(&rp);
+	}
+	expect(ok);
+	ns_sock_abort(rp.stack, c.sock);
+}
+END_TEST
+
+START_TEST(rfc6528_isn_moves_with_the_clock_and_differs_by_connection)
+{
+	uint32_t isn[64];
+	struct rp_conn c;
+
+	/* the same four-tuple a second later: larger by about 250 000 (4 us) or the clock in use */
+	for (uint32_t i = 0; i < 64; i++) {
+		expect(rp_half_open(&rp, PORT, &(struct rp_syn){ 0 }, &c));
+		isn[i] = c.irs;
+		rp_seg(&c, &(struct tcp_in){ .flags = FL_RST });
+	}
+	uint32_t high = 0;
+
+	for (uint32_t i = 0; i < 64; i++)
+		for (uint32_t j = 0; j < i; j++) {
+			uint32_t diff = isn[i] - isn[j];
+
+			expect(diff != 0);
+			high += diff > 1 << 24 && diff < UINT32_MAX - (1 << 24);
+		}
+	expect(high > 64 * 63 / 2 * 9 / 10); /* neighbours in port space are far apart */
+}
+END_TEST
+
+START_TEST(rfc6528_isn_of_one_four_tuple_grows)
+{
+	struct way w = rp_way(7000, PORT);
+	struct seen s;
+	uint32_t last = 0;
+
+	for (uint32_t i = 0; i < 10; i++) {
+		frame_tcp(&f, &w, &(struct tcp_in){ .flags = FL_SYN, .seq = 9, .wnd = 100 });
+		rp_inject(&rp, &f);
+		expect(rp_take(&rp, &s) && (s.flags & FL_SYN));
+		if (i)
+			expect(s.seq - last > 0 && s.seq - last < UINT32_C(1) << 31);
+		last = s.seq;
+		frame_tcp(&f, &w, &(struct tcp_in){ .flags = FL_RST, .seq = 10 });
+		rp_inject(&rp, &f);
+		rp_wait(&rp, 10 * NS_PER_MS);
+		rp_drop_out(&rp);
+	}
+}
+END_TEST
+
+START_TEST(rfc6056_s3_3_3_ephemeral_ports_are_unpredictable_and_distinct)
+{
+	struct rp_conn c[50];
+	uint32_t steps = 0;
+
+	for (uint32_t i = 0; i < 50; i++) {
+		expect(rp_connect_begin(&rp, (uint16_t)(2000 + i / 2), &c[i]));
+		expect(c[i].way.dport >= 1024);
+		if (i)
+			steps += c[i].way.dport == c[i - 1].way.dport + 1;
+		for (uint32_t j = 0; j < i; j++)
+			expect(c[i].way.dport != c[j].way.dport ||
+			       c[i].way.sport != c[j].way.sport);
+	}
+	expect(steps < 40);
+	for (uint32_t i = 0; i < 50; i++)
+		ns_sock_abort(rp.stack, c[i].sock);
+}
+END_TEST
+
+START_TEST(tcp_connect_to_self_port_pair_is_no_trap)
+{
+	struct ns_endpoint at = { ns_addr_v4(RP_STACK), 9999 };
+	ns_sock sock;
+	int r;
+
+	expect(ns_sock_open(rp.stack, &sock) == 0);
+	expect(ns_sock_bind(rp.stack, sock, &at) == 0);
+	r = ns_sock_connect(rp.stack, sock, &at, rp.now);
+	expect(r == -EINPROGRESS || r < 0);
+	rp_wait(&rp, 100 * NS_PER_MS);
+	expect_silence(); /* loop link: nothing of it on the wire */
+	ns_sock_abort(rp.stack, sock);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("tcp_open");
+	TCase *tc = conf_case(s, "open");
+
+	tcase_add_test(tc, rfc9293_s3_5_active_open);
+	tcase_add_test(tc, rfc9293_s3_5_passive_open);
+	tcase_add_test(tc, rfc9293_s3_5_simultaneous_open);
+	tcase_add_test(tc, rfc9293_s3_10_7_1_closed_port_resets);
+	tcase_add_test(tc, rfc9293_s3_10_7_2_listen_resets_a_stray_ack);
+	tcase_add_test(tc, rfc9293_s3_10_7_4_syn_received_resets_a_bad_ack);
+	tcase_add_test(tc, rfc9293_s3_10_7_3_syn_sent_resets_a_bad_ack);
+	tcase_add_test(tc, rfc9293_s3_10_7_3_syn_sent_reset_refuses);
+	tcase_add_test(tc, rfc9293_s3_10_7_4_reset_in_syn_received_returns_to_listen);
+	tcase_add_test(tc, rfc9293_s3_5_3_syn_ack_with_data_or_fin);
+	tcase_add_test(tc, rfc9293_s3_10_7_2_data_in_a_syn_is_not_lost);
+	tcase_add_test(tc, rfc9293_s3_5_ack_of_the_handshake_may_carry_data_and_fin);
+	tcase_add_test(tc, rfc9293_s3_8_1_syn_is_retransmitted_and_given_up);
+	tcase_add_test(tc, rfc9293_s3_8_1_syn_ack_is_retransmitted);
+	tcase_add_test(tc, rfc9293_s3_10_7_4_repeated_syn_gets_the_same_syn_ack);
+	tcase_add_test(tc, tcp_accept_queue_full_holds_back_and_drains);
+	tcase_add_test(tc, tcp_closing_a_listener_resets_what_nobody_accepted);
+	tcase_add_test(tc, tcp_syn_flood_is_bounded_and_a_legitimate_client_connects);
+	tcase_add_test(tc, rfc6528_isn_moves_with_the_clock_and_differs_by_connection);
+	tcase_add_test(tc, rfc6528_isn_of_one_four_tuple_grows);
+	tcase_add_test(tc, rfc6056_s3_3_3_ephemeral_ports_are_unpredictable_and_distinct);
+	tcase_add_test(tc, tcp_connect_to_self_port_pair_is_no_trap);
+	return conf_run(s);
+}

@@ -1,0 +1,659 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_conf_tcp_state.c - segments that lie, closes and TIME-WAIT: RFC 9293 3.6 and 3.10.7.4, RFC 5961, RFC 1122 4.2.2.13 */
+#include "conformance.h"
+
+static struct frame f;
+
+/* A connection brought into @state, by its text in tcp_states.def; listener's or connecting side as needed. */
+static struct rp_conn in_state(const char *state)
+{
+	struct rp_conn c;
+
+	if (!strcmp(state, "SYN-SENT")) {
+		static uint16_t port = 2100;
+
+		expect(rp_connect_begin(&rp, port++, &c));
+		return c;
+	}
+	if (!strcmp(state, "SYN-RECEIVED")) {
+		expect(rp_half_open(&rp, PORT, &(struct rp_syn){ 0 }, &c));
+		return c;
+	}
+	c = accepted();
+	if (!strcmp(state, "CLOSE-WAIT") || !strcmp(state, "LAST-ACK")) {
+		rp_seg(&c, &(struct tcp_in){ .flags = FL_ACK | FL_FIN });
+		c.snd++;
+	}
+	if (strcmp(state, "ESTABLISHED") != 0 && strcmp(state, "CLOSE-WAIT") != 0) {
+		ns_sock_shutdown_send(rp.stack, c.sock);
+		rp_turn(&rp);
+		rp_drop_out(&rp);
+	}
+	if (!strcmp(state, "CLOSING")) {
+		rp_seg(&c, &(struct tcp_in){ .flags = FL_ACK | FL_FIN });
+		c.snd++;
+		c.rcv++;
+	} else if (!strcmp(state, "FIN-WAIT-2") || !strcmp(state, "TIME-WAIT")) {
+		c.rcv++;
+		rp_ack(&c);
+	} else if (!strcmp(state, "LAST-ACK") || !strcmp(state, "FIN-WAIT-1")) {
+		c.rcv++;
+	}
+	if (!strcmp(state, "TIME-WAIT")) {
+		rp_seg(&c, &(struct tcp_in){ .flags = FL_ACK | FL_FIN });
+		c.snd++;
+	}
+	/* "FIN-WAIT-1", "LAST-ACK", "CLOSING": our FIN is out and not acknowledged: rcv - 1 is what was */
+	rp_drop_out(&rp);
+	expect(!strcmp(state_of(&c), state));
+	return c;
+}
+
+/* What the peer has acknowledged so far in @state, relative to c.rcv. */
+static uint32_t acked(const char *state)
+{
+	return !strcmp(state, "FIN-WAIT-1") || !strcmp(state, "LAST-ACK") ||
+			       !strcmp(state, "CLOSING")
+		       ? UINT32_MAX
+		       : 0;
+}
+
+static const char *const synchronised[] = { "ESTABLISHED", "FIN-WAIT-1", "FIN-WAIT-2",
+					    "CLOSE-WAIT",  "CLOSING",    "LAST-ACK" };
+
+#define EACH(i_, a_) for (size_t i_ = 0; i_ < sizeof(a_) / sizeof((a_)[0]); i_++)
+
+START_TEST(rfc5961_s3_2_rst_exact_resets_in_every_state)
+{
+	EACH(i, synchronised)
+	{
+		struct rp_conn c = in_state(synchronised[i]);
+
+		rp_seg(&c, &(struct tcp_in){ .flags = FL_RST });
+		expect_silence();
+		expect(!strcmp(state_of(&c), "CLOSED"));
+		ns_sock_close(rp.stack, c.sock);
+	}
+}
+END_TEST
+
+START_TEST(rfc5961_s3_2_rst_in_window_challenge_ack)
+{
+	static const uint32_t offs[] = { 1, 2, 1000, 20000 };
+	struct seen s;
+
+	EACH(i, synchronised)
+	{
+		struct rp_conn c = in_state(synchronised[i]);
+
+		EACH(j, offs)
+		{
+			rp_wait(&rp, NS_PER_SEC + NS_PER_MS); /* challenge ACKs are rationed */
+			rp_drop_out(&rp);
+			rp_seg(&c, &(struct tcp_in){ .flags = FL_RST, .seq = offs[j] });
+			expect(expect_tcp(&c, FL_ACK, &s));
+			expect(s.ack == c.snd);
+			expect(!strcmp(state_of(&c), synchronised[i]));
+		}
+		ns_sock_abort(rp.stack, c.sock);
+		rp_turn(&rp);
+		rp_drop_out(&rp);
+	}
+}
+END_TEST
+
+START_TEST(rfc5961_s3_2_rst_outside_window_is_dropped)
+{
+	static const uint32_t offs[] = { UINT32_MAX, UINT32_MAX - 1000, 100000000, 0x7fffffff,
+					 0x80000001 };
+
+	EACH(i, synchronised)
+	{
+		struct rp_conn c = in_state(synchronised[i]);
+
+		EACH(j, offs)
+		{
+			rp_seg(&c, &(struct tcp_in){ .flags = FL_RST, .seq = offs[j] });
+			expect_silence();
+			expect(!strcmp(state_of(&c), synchronised[i]));
+		}
+		ns_sock_abort(rp.stack, c.sock);
+		rp_turn(&rp);
+		rp_drop_out(&rp);
+	}
+	expect(moved("TCP_RST") + moved("TCP_SEQ") >= 5);
+}
+END_TEST
+
+START_TEST(rfc5961_s4_2_syn_in_synchronised_state_challenge_ack)
+{
+	static const uint32_t offs[] = { 0, UINT32_MAX, 1, 5000, 0x40000000, 0xc0000000 };
+	struct seen s;
+
+	EACH(i, synchronised)
+	{
+		struct rp_conn c = in_state(synchronised[i]);
+
+		EACH(j, offs)
+		{
+			rp_wait(&rp, NS_PER_SEC + NS_PER_MS);
+			rp_drop_out(&rp);
+			rp_seg(&c, &(struct tcp_in){ .flags = FL_SYN, .seq = offs[j] });
+			expect(expect_tcp(&c, FL_ACK, &s));
+			expect(s.ack == c.snd);
+			expect(!strcmp(state_of(&c), synchronised[i]));
+		}
+		ns_sock_abort(rp.stack, c.sock);
+		rp_turn(&rp);
+		rp_drop_out(&rp);
+	}
+}
+END_TEST
+
+START_TEST(rfc5961_s7_challenge_acks_are_rationed)
+{
+	struct rp_conn c = accepted();
+	uint32_t cnt = 0;
+
+	for (int i = 0; i < 2000; i++) {
+		rp_seg(&c, &(struct tcp_in){ .flags = FL_SYN });
+		rp_seg(&c, &(struct tcp_in){ .flags = FL_RST, .seq = 5 });
+	}
+	cnt = rp.out_cnt;
+	expect(cnt >= 1 && cnt <= 200);
+	rp_drop_out(&rp);
+	rp_wait(&rp, 2 * NS_PER_SEC);
+	expect(is_flow_alive(&c));
+	ns_sock_abort(rp.stack, c.sock);
+}
+END_TEST
+
+START_TEST(rfc5961_s5_2_ack_outside_the_range_is_not_accepted)
+{
+	/* beyond SND.NXT; far before SND.UNA */
+	static const uint32_t acks[] = { 1, 1000, 0x7fffffff, UINT32_MAX - 2000000, 0x80000000 };
+	char got[8];
+
+	EACH(i, synchronised)
+	{
+		struct rp_conn c = in_state(synchronised[i]);
+		bool takes_data = !strncmp(synchronised[i], "EST", 3);
+
+		EACH(j, acks)
+		{
+			rp_wait(&rp, NS_PER_SEC + NS_PER_MS);
+			rp_drop_out(&rp);
+			rp_seg(&c, &(struct tcp_in){ .flags = FL_ACK,
+						     .ack = acks[j],
+						     .data = "x",
+						     .data_len = 1 });
+			expect(!strcmp(state_of(&c), synchronised[i]));
+			if (takes_data)
+				expect(rp_recv(&c, got, 1) == 0); /* blind data injection */
+		}
+		ns_sock_abort(rp.stack, c.sock);
+		rp_turn(&rp);
+		rp_drop_out(&rp);
+	}
+	expect(moved("TCP_ACK") >= 1);
+}
+END_TEST
+
+START_TEST(rfc9293_s3_10_7_4_segment_outside_the_window_gets_an_ack)
+{
+	struct rp_conn c = accepted();
+	struct seen s;
+
+	/* one octet before, all before, right behind the window, far away */
+	static const uint32_t offs[] = { UINT32_MAX, UINT32_MAX - 5000, 8 * 1024 * 1024,
+					 0x40000000 };
+
+	EACH(i, offs)
+	{
+		rp_wait(&rp, NS_PER_SEC);
+		rp_drop_out(&rp);
+		rp_seg(&c, &(struct tcp_in){ .flags = FL_ACK | FL_PSH,
+					     .seq = offs[i],
+					     .data = "x",
+					     .data_len = 1 });
+		expect(expect_tcp(&c, FL_ACK, &s));
+		expect(s.seq == c.rcv && s.ack == c.snd && !s.data_len);
+		expect_silence();
+	}
+	expect(is_flow_alive(&c));
+	ns_sock_abort(rp.stack, c.sock);
+}
+END_TEST
+
+START_TEST(tcp_no_dialogue_of_acks_between_two_stacks)
+{
+	struct rp_conn c = accepted();
+
+	/* a segment without data at the right place is never answered, so two stacks cannot ping-pong */
+	for (int i = 0; i < 10; i++)
+		rp_ack(&c);
+	expect_silence();
+	rp_seg(&c, &(struct tcp_in){ .flags = FL_ACK, .ack = UINT32_MAX }); /* old ACK */
+	expect_silence();
+	ns_sock_abort(rp.stack, c.sock);
+}
+END_TEST
+
+START_TEST(rfc9293_s3_6_active_close)
+{
+	struct rp_conn c = accepted();
+	struct seen s;
+
+	ns_sock_close(rp.stack, c.sock);
+	rp_turn(&rp);
+	expect(expect_tcp(&c, FL_FIN | FL_ACK, &s));
+	expect(!strcmp(state_of(&c), "FIN-WAIT-1"));
+	rp_ack(&c);
+	expect(!strcmp(state_of(&c), "FIN-WAIT-2"));
+	rp_seg(&c, &(struct tcp_in){ .flags = FL_ACK | FL_FIN });
+	c.snd++;
+	expect(expect_tcp(&c, FL_ACK, &s) && s.ack == c.snd);
+	expect(!strcmp(state_of(&c), "TIME-WAIT"));
+}
+END_TEST
+
+START_TEST(rfc9293_s3_6_passive_close)
+{
+	struct rp_conn c = accepted();
+	struct seen s;
+
+	rp_seg(&c, &(struct tcp_in){ .flags = FL_ACK | FL_FIN });
+	c.snd++;
+	expect(rp_event(&rp, c.sock, NS_EV_EOF, NULL) || ns_sock_is_eof(rp.stack, c.sock));
+	rp_wait(&rp, 300 * NS_PER_MS);
+	expect(expect_tcp(&c, FL_ACK, &s) && s.ack == c.snd);
+	expect(!strcmp(state_of(&c), "CLOSE-WAIT"));
+	ns_sock_close(rp.stack, c.sock);
+	rp_turn(&rp);
+	expect(expect_tcp(&c, FL_FIN | FL_ACK, &s));
+	expect(!strcmp(state_of(&c), "LAST-ACK"));
+	rp_ack(&c);
+	expect(!strcmp(state_of(&c), "CLOSED"));
+	expect_silence();
+}
+END_TEST
+
+START_TEST(rfc9293_s3_6_simultaneous_close)
+{
+	struct rp_conn c = accepted();
+	struct seen s;
+
+	ns_sock_close(rp.stack, c.sock);
+	rp_turn(&rp);
+	expect(expect_tcp(&c, FL_FIN | FL_ACK, &s));
+	rp_seg(&c, &(struct tcp_in){ .flags = FL_ACK | FL_FIN, .ack = UINT32_MAX });
+	c.snd++;
+	expect(!strcmp(state_of(&c), "CLOSING"));
+	expect(expect_tcp(&c, FL_ACK, &s) || (s.flags & FL_FIN));
+	rp_ack(&c);
+	expect(!strcmp(state_of(&c), "TIME-WAIT"));
+}
+END_TEST
+
+START_TEST(rfc9293_s3_6_fin_that_acknowledges_ours_enters_time_wait)
+{
+	struct rp_conn c = in_state("FIN-WAIT-1");
+	struct seen s;
+
+	rp_seg(&c, &(struct tcp_in){ .flags = FL_ACK | FL_FIN });
+	c.snd++;
+	expect(expect_tcp(&c, FL_ACK, &s) && s.ack == c.snd);
+	expect(!strcmp(state_of(&c), "TIME-WAIT"));
+	ns_sock_close(rp.stack, c.sock);
+}
+END_TEST
+
+START_TEST(rfc9293_s3_6_half_close_still_receives)
+{
+	struct rp_conn c = in_state("FIN-WAIT-2");
+	char got[16];
+
+	rp_data(&c, "after", 5);
+	expect(rp_recv(&c, got, sizeof(got)) == 5 && !memcmp(got, "after", 5));
+	ns_sock_abort(rp.stack, c.sock);
+}
+END_TEST
+
+START_TEST(rfc9293_s3_6_half_close_by_the_peer_still_sends)
+{
+	struct rp_conn c = in_state("CLOSE-WAIT");
+	struct seen s;
+
+	expect(rp_send(&c, "after", 5) == 5);
+	expect(rp_expect(&c, &s) && s.data_len == 5 && !memcmp(s.data, "after", 5));
+	rp_ack(&c);
+	ns_sock_abort(rp.stack, c.sock);
+}
+END_TEST
+
+START_TEST(rfc9293_s3_8_1_fin_is_retransmitted)
+{
+	static const char *const states[] = { "FIN-WAIT-1", "CLOSING", "LAST-ACK" };
+	struct seen s;
+
+	EACH(i, states)
+	{
+		struct rp_conn c = in_state(states[i]);
+		uint32_t cnt = 0;
+
+		for (int k = 0; k < 50; k++) {
+			rp_wait(&rp, 100 * NS_PER_MS);
+			while (rp_take(&rp, &s))
+				cnt += s.way.dport == c.way.sport && (s.flags & FL_FIN) &&
+				       s.seq == c.rcv - 1;
+		}
+		expect(cnt >= 2);
+		ns_sock_abort(rp.stack, c.sock);
+		rp_turn(&rp);
+		rp_drop_out(&rp);
+	}
+}
+END_TEST
+
+START_TEST(rfc9293_s3_10_7_4_time_wait_acknowledges_a_repeated_fin)
+{
+	struct rp_conn c = in_state("TIME-WAIT");
+	struct seen s;
+
+	ns_sock_close(rp.stack, c.sock);
+	rp_wait(&rp, 10 * NS_PER_SEC);
+	rp_drop_out(&rp);
+	rp_seg(&c, &(struct tcp_in){ .flags = FL_ACK | FL_FIN, .seq = UINT32_MAX });
+	expect(rp_expect(&c, &s) && (s.flags & 0x3f) == FL_ACK);
+	expect(s.seq == c.rcv && s.ack == c.snd);
+}
+END_TEST
+
+START_TEST(rfc9293_must_13_time_wait_ends_after_60_s)
+{
+	struct rp_conn c = in_state("TIME-WAIT");
+
+	ns_sock_close(rp.stack, c.sock);
+	rp_wait(&rp, 50 * NS_PER_SEC);
+	expect(!strcmp(state_of(&c), "TIME-WAIT"));
+	rp_wait(&rp, 15 * NS_PER_SEC);
+	expect(!strcmp(state_of(&c), "CLOSED"));
+}
+END_TEST
+
+START_TEST(rfc1337_rst_in_time_wait)
+{
+	struct rp_conn c = in_state("TIME-WAIT");
+
+	/* as Linux with tcp_rfc1337 off: an exact RST ends it; one that is elsewhere does not */
+	rp_seg(&c, &(struct tcp_in){ .flags = FL_RST, .seq = 100000000 });
+	expect(!strcmp(state_of(&c), "TIME-WAIT"));
+	rp_seg(&c, &(struct tcp_in){ .flags = FL_RST });
+	expect_silence();
+	ns_sock_close(rp.stack, c.sock);
+}
+END_TEST
+
+START_TEST(rfc9293_s3_6_1_new_syn_reopens_time_wait)
+{
+	struct rp_conn c = in_state("TIME-WAIT");
+	struct seen s;
+
+	ns_sock_close(rp.stack, c.sock);
+	rp_wait(&rp, 5 * NS_PER_SEC);
+	rp_drop_out(&rp);
+	frame_tcp(&f, &c.way,
+		  &(struct tcp_in){ .flags = FL_SYN, .seq = c.snd + 100000, .wnd = 65535 });
+	rp_inject(&rp, &f);
+	expect(rp_take(&rp, &s) && (s.flags & 0x3f) == (FL_SYN | FL_ACK));
+	expect(s.ack == c.snd + 100001);
+	expect(s.seq - c.rcv < UINT32_C(1) << 31); /* beyond all that the old incarnation used */
+}
+END_TEST
+
+START_TEST(tcp_old_syn_does_not_reopen_time_wait)
+{
+	struct rp_conn c = in_state("TIME-WAIT");
+	struct seen s;
+
+	ns_sock_close(rp.stack, c.sock);
+	rp_wait(&rp, 5 * NS_PER_SEC);
+	rp_drop_out(&rp);
+	frame_tcp(&f, &c.way,
+		  &(struct tcp_in){ .flags = FL_SYN, .seq = c.iss - 5000, .wnd = 65535 });
+	rp_inject(&rp, &f);
+	while (rp_take(&rp, &s))
+		expect(!(s.flags & FL_SYN));
+	expect(!strcmp(state_of(&c), "TIME-WAIT"));
+}
+END_TEST
+
+START_TEST(tcp_fin_wait_2_without_a_program_times_out)
+{
+	struct rp_conn c = accepted();
+	struct seen s;
+
+	ns_sock_close(rp.stack, c.sock);
+	rp_turn(&rp);
+	expect(expect_tcp(&c, FL_FIN | FL_ACK, &s));
+	rp_ack(&c);
+	rp_wait(&rp, 50 * NS_PER_SEC);
+	expect(!strcmp(state_of(&c), "FIN-WAIT-2") || !strcmp(state_of(&c), "TIME-WAIT"));
+	rp_wait(&rp, 75 * NS_PER_SEC);
+	rp_drop_out(&rp);
+	expect(!strcmp(state_of(&c), "CLOSED"));
+	rp_seg(&c, &(struct tcp_in){ .flags = FL_ACK });
+	expect(rp_take(&rp, &s) && (s.flags & 0x3f) == FL_RST);
+}
+END_TEST
+
+START_TEST(tcp_linger2_shortens_fin_wait_2)
+{
+	struct rp_conn c = accepted();
+	struct seen s;
+
+	expect(ns_sock_setopt(rp.stack, c.sock, NS_TCP_LINGER2, 1) == 0);
+	ns_sock_close(rp.stack, c.sock);
+	rp_turn(&rp);
+	expect(expect_tcp(&c, FL_FIN | FL_ACK, &s));
+	rp_ack(&c);
+	rp_wait(&rp, 3 * NS_PER_SEC);
+	rp_drop_out(&rp);
+	rp_seg(&c, &(struct tcp_in){ .flags = FL_ACK });
+	expect(rp_take(&rp, &s) && (s.flags & FL_RST));
+}
+END_TEST
+
+START_TEST(rfc1122_s4_2_2_13_close_with_unread_data_resets)
+{
+	struct rp_conn c = accepted();
+	struct seen s;
+
+	rp_data(&c, "unread", 6);
+	rp_wait(&rp, 300 * NS_PER_MS);
+	rp_drop_out(&rp);
+	ns_sock_close(rp.stack, c.sock);
+	rp_turn(&rp);
+	expect(rp_take(&rp, &s) && (s.flags & FL_RST) && s.seq == c.rcv);
+	expect(!strcmp(state_of(&c), "CLOSED"));
+}
+END_TEST
+
+START_TEST(rfc1122_s4_2_2_13_data_after_close_resets)
+{
+	struct rp_conn c = accepted();
+	struct seen s;
+
+	ns_sock_close(rp.stack, c.sock);
+	rp_turn(&rp);
+	expect(expect_tcp(&c, FL_FIN | FL_ACK, &s));
+	rp_ack(&c);
+	rp_drop_out(&rp);
+	rp_data(&c, "too late", 8);
+	expect(rp_take(&rp, &s) && (s.flags & FL_RST));
+	expect(moved("TCP_CLOSED_DATA") == 1);
+	expect(!strcmp(state_of(&c), "CLOSED"));
+}
+END_TEST
+
+START_TEST(tcp_linger_0_resets)
+{
+	struct rp_conn c = accepted();
+	struct seen s;
+
+	expect(ns_sock_setopt(rp.stack, c.sock, NS_SO_LINGER, 0) == 0);
+	rp_send(&c, "pending", 7);
+	rp_drop_out(&rp);
+	ns_sock_close(rp.stack, c.sock);
+	rp_turn(&rp);
+	expect(rp_take(&rp, &s) && (s.flags & FL_RST) && (s.flags & FL_ACK));
+	expect(!strcmp(state_of(&c), "CLOSED"));
+}
+END_TEST
+
+START_TEST(rfc9293_s3_10_5_abort_resets)
+{
+	static const char *const states[] = { "ESTABLISHED", "FIN-WAIT-1", "FIN-WAIT-2",
+					      "CLOSE-WAIT" };
+	struct seen s;
+
+	EACH(i, states)
+	{
+		struct rp_conn c = in_state(states[i]);
+
+		ns_sock_abort(rp.stack, c.sock);
+		rp_turn(&rp);
+		expect(rp_take(&rp, &s) && (s.flags & FL_RST));
+		expect(s.seq == c.rcv);
+		expect(!strcmp(state_of(&c), "CLOSED"));
+	}
+}
+END_TEST
+
+START_TEST(tcp_reset_reports_to_the_program_after_its_data)
+{
+	struct rp_conn c = accepted();
+	int err = 0;
+
+	rp_seg(&c, &(struct tcp_in){ .flags = FL_RST });
+	rp_turn(&rp);
+	expect(rp_event(&rp, c.sock, NS_EV_ERR, &err) && err == -ECONNRESET);
+	expect(moved("TCP_CONN_RESETS") == 1);
+	ns_sock_close(rp.stack, c.sock);
+}
+END_TEST
+
+START_TEST(rfc9293_s3_10_7_4_fin_after_a_gap_waits_for_it)
+{
+	struct rp_conn c = accepted();
+	char got[16];
+
+	rp_seg(&c, &(struct tcp_in){
+			   .flags = FL_ACK | FL_FIN, .seq = 3, .data = "def", .data_len = 3 });
+	expect(!ns_sock_is_eof(rp.stack, c.sock));
+	expect(!strcmp(state_of(&c), "ESTABLISHED"));
+	rp_data(&c, "abc", 3);
+	expect(rp_recv(&c, got, sizeof(got)) == 6 && !memcmp(got, "abcdef", 6));
+	expect(ns_sock_is_eof(rp.stack, c.sock));
+	expect(!strcmp(state_of(&c), "CLOSE-WAIT"));
+	ns_sock_abort(rp.stack, c.sock);
+}
+END_TEST
+
+START_TEST(rfc9293_s3_10_7_4_data_beyond_the_fin_is_dropped)
+{
+	struct rp_conn c = accepted();
+	char got[16];
+
+	rp_seg(&c, &(struct tcp_in){ .flags = FL_ACK | FL_FIN, .data = "end", .data_len = 3 });
+	rp_drop_out(&rp);
+	rp_seg(&c, &(struct tcp_in){ .flags = FL_ACK, .seq = 4, .data = "more", .data_len = 4 });
+	expect(rp_recv(&c, got, sizeof(got)) == 3);
+	expect(ns_sock_is_eof(rp.stack, c.sock));
+	expect(moved("TCP_AFTER_FIN") + moved("TCP_SEQ") == 1);
+	ns_sock_abort(rp.stack, c.sock);
+}
+END_TEST
+
+START_TEST(rfc9293_s3_10_7_4_segment_without_ack_is_dropped)
+{
+	char got[8];
+
+	EACH(i, synchronised)
+	{
+		struct rp_conn c = in_state(synchronised[i]);
+
+		rp_seg(&c, &(struct tcp_in){ .flags = FL_PSH, .data = "x", .data_len = 1 });
+		if (!strcmp(synchronised[i], "ESTABLISHED"))
+			expect(rp_recv(&c, got, 1) == 0);
+		expect(!strcmp(state_of(&c), synchronised[i]));
+		ns_sock_abort(rp.stack, c.sock);
+		rp_turn(&rp);
+		rp_drop_out(&rp);
+	}
+	expect(moved("TCP_NO_ACK") >= 1);
+}
+END_TEST
+
+START_TEST(tcp_unacceptable_segment_in_closing_states_keeps_the_state)
+{
+	static const char *const states[] = { "CLOSING", "LAST-ACK", "FIN-WAIT-1", "FIN-WAIT-2" };
+
+	EACH(i, states)
+	{
+		struct rp_conn c = in_state(states[i]);
+
+		rp_seg(&c, &(struct tcp_in){ .flags = FL_ACK,
+					     .ack = acked(states[i]),
+					     .seq = 100000000,
+					     .data = "x",
+					     .data_len = 1 });
+		rp_drop_out(&rp);
+		expect(!strcmp(state_of(&c), states[i]));
+		ns_sock_abort(rp.stack, c.sock);
+		rp_turn(&rp);
+		rp_drop_out(&rp);
+	}
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("tcp_state");
+	TCase *tc = conf_case(s, "blind attacks");
+
+	tcase_add_test(tc, rfc5961_s3_2_rst_exact_resets_in_every_state);
+	tcase_add_test(tc, rfc5961_s3_2_rst_in_window_challenge_ack);
+	tcase_add_test(tc, rfc5961_s3_2_rst_outside_window_is_dropped);
+	tcase_add_test(tc, rfc5961_s4_2_syn_in_synchronised_state_challenge_ack);
+	tcase_add_test(tc, rfc5961_s7_challenge_acks_are_rationed);
+	tcase_add_test(tc, rfc5961_s5_2_ack_outside_the_range_is_not_accepted);
+	tcase_add_test(tc, rfc9293_s3_10_7_4_segment_outside_the_window_gets_an_ack);
+	tcase_add_test(tc, tcp_no_dialogue_of_acks_between_two_stacks);
+	tcase_add_test(tc, rfc9293_s3_10_7_4_segment_without_ack_is_dropped);
+	tcase_add_test(tc, tcp_unacceptable_segment_in_closing_states_keeps_the_state);
+
+	tc = conf_case(s, "close");
+	tcase_add_test(tc, rfc9293_s3_6_active_close);
+	tcase_add_test(tc, rfc9293_s3_6_passive_close);
+	tcase_add_test(tc, rfc9293_s3_6_simultaneous_close);
+	tcase_add_test(tc, rfc9293_s3_6_fin_that_acknowledges_ours_enters_time_wait);
+	tcase_add_test(tc, rfc9293_s3_6_half_close_still_receives);
+	tcase_add_test(tc, rfc9293_s3_6_half_close_by_the_peer_still_sends);
+	tcase_add_test(tc, rfc9293_s3_8_1_fin_is_retransmitted);
+	tcase_add_test(tc, rfc9293_s3_10_7_4_time_wait_acknowledges_a_repeated_fin);
+	tcase_add_test(tc, rfc9293_must_13_time_wait_ends_after_60_s);
+	tcase_add_test(tc, rfc1337_rst_in_time_wait);
+	tcase_add_test(tc, rfc9293_s3_6_1_new_syn_reopens_time_wait);
+	tcase_add_test(tc, tcp_old_syn_does_not_reopen_time_wait);
+	tcase_add_test(tc, tcp_fin_wait_2_without_a_program_times_out);
+	tcase_add_test(tc, tcp_linger2_shortens_fin_wait_2);
+	tcase_add_test(tc, rfc1122_s4_2_2_13_close_with_unread_data_resets);
+	tcase_add_test(tc, rfc1122_s4_2_2_13_data_after_close_resets);
+	tcase_add_test(tc, tcp_linger_0_resets);
+	tcase_add_test(tc, rfc9293_s3_10_5_abort_resets);
+	tcase_add_test(tc, tcp_reset_reports_to_the_program_after_its_data);
+	tcase_add_test(tc, rfc9293_s3_10_7_4_fin_after_a_gap_waits_for_it);
+	tcase_add_test(tc, rfc9293_s3_10_7_4_data_beyond_the_fin_is_dropped);
+	return conf_run(s);
+}
