@@ -38,13 +38,30 @@ struct field {
 	uint32_t max; /* largest number, or octets of a string with its NUL */
 };
 
-#define U8(type_, f_, max_)  { #f_, FIELD_U8, offsetof(struct type_, f_), (max_) }
-#define U32(type_, f_, max_) { #f_, FIELD_U32, offsetof(struct type_, f_), (max_) }
-#define BOOL(type_, f_)	     { #f_, FIELD_BOOL, offsetof(struct type_, f_), 0 }
+#define U8(type_, f_, max_)                                                                        \
+	{                                                                                          \
+#f_, FIELD_U8, offsetof(struct type_, f_), (max_)                                  \
+	}
+#define U32(type_, f_, max_)                                                                       \
+	{                                                                                          \
+#f_, FIELD_U32, offsetof(struct type_, f_), (max_)                                 \
+	}
+#define BOOL(type_, f_)                                                                            \
+	{                                                                                          \
+#f_, FIELD_BOOL, offsetof(struct type_, f_), 0                                     \
+	}
 #define STR(type_, f_)                                                                             \
-	{ #f_, FIELD_STR, offsetof(struct type_, f_), sizeof(((struct type_ *)0)->f_) }
-#define MAC(type_, f_)	     { #f_, FIELD_MAC, offsetof(struct type_, f_), 0 }
-#define IP(type_, f_)	     { #f_, FIELD_IP, offsetof(struct type_, f_), 0 }
+	{                                                                                          \
+#f_, FIELD_STR, offsetof(struct type_, f_), sizeof(((struct type_ *)0)->f_)        \
+	}
+#define MAC(type_, f_)                                                                             \
+	{                                                                                          \
+#f_, FIELD_MAC, offsetof(struct type_, f_), 0                                      \
+	}
+#define IP(type_, f_)                                                                              \
+	{                                                                                          \
+#f_, FIELD_IP, offsetof(struct type_, f_), 0                                       \
+	}
 
 static const struct field link_fields[] = {
 	STR(plan_link, name),
@@ -139,8 +156,10 @@ struct table {
 };
 
 #define TABLE(key_, rows_, cnt_, row_, cap_, fields_)                                              \
-	{ key_, offsetof(struct plan, rows_), offsetof(struct plan, cnt_), sizeof(struct row_),    \
-	  cap_, fields_, ARRAY_LEN(fields_) }
+	{                                                                                          \
+		key_, offsetof(struct plan, rows_), offsetof(struct plan, cnt_),                   \
+			sizeof(struct row_), cap_, fields_, ARRAY_LEN(fields_)                     \
+	}
 
 enum { T_LINKS, T_ADDRS, T_ROUTES, T_RULES, T_NEIGHS };
 
@@ -159,7 +178,7 @@ struct fault {
 };
 
 __attribute__((format(printf, 3, 4))) static int fault_set(struct fault *f, int r, const char *fmt,
-							    ...)
+							   ...)
 {
 	va_list ap;
 
@@ -347,9 +366,9 @@ static bool rule_is_sane(const struct plan *p, size_t i)
 	const struct plan_rule *r = &p->rules[i];
 	unsigned int bits = family_bits(r->family);
 
-	return bits != 0 && r->dst_len <= bits && r->src_len <= bits && ip_fits(&r->dst, r->family) &&
-	       ip_fits(&r->src, r->family) && name_is_sane(r->iif, sizeof(r->iif)) &&
-	       name_is_sane(r->oif, sizeof(r->oif));
+	return bits != 0 && r->dst_len <= bits && r->src_len <= bits &&
+	       ip_fits(&r->dst, r->family) && ip_fits(&r->src, r->family) &&
+	       name_is_sane(r->iif, sizeof(r->iif)) && name_is_sane(r->oif, sizeof(r->oif));
 }
 
 static bool neigh_is_sane(const struct plan *p, size_t i)
@@ -649,7 +668,8 @@ static int table_from_json(const struct table *t, struct json_object *arr, struc
 		return fault_set(flt, -EINVAL, "\"%s\" is no array", t->key);
 	cnt = json_object_array_length(arr);
 	if (cnt > t->cap)
-		return fault_set(flt, -E2BIG, "%zu %s, at most %zu are handled", cnt, t->key, t->cap);
+		return fault_set(flt, -E2BIG, "%zu %s, at most %zu are handled", cnt, t->key,
+				 t->cap);
 	for (size_t i = 0; i < cnt; i++) {
 		void *row = row_add(p, t);
 
@@ -690,7 +710,8 @@ static int plan_fill(struct json_object *obj, struct plan *p, struct fault *flt)
 		return r;
 	if (!json_object_object_get_ex(obj, "options", &val))
 		return fault_set(flt, -EINVAL, "it has no \"options\"");
-	r = row_from_json(option_fields, ARRAY_LEN(option_fields), val, &p->options, "options", flt);
+	r = row_from_json(option_fields, ARRAY_LEN(option_fields), val, &p->options, "options",
+			  flt);
 	for (size_t t = 0; r == 0 && t < ARRAY_LEN(tables); t++) {
 		if (!json_object_object_get_ex(obj, tables[t].key, &val))
 			return fault_set(flt, -EINVAL, "it has no \"%s\"", tables[t].key);

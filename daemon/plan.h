@@ -19,15 +19,15 @@ struct json_object;
 
 #define PLAN_VERSION  1
 #define PLAN_TEXT_MAX (32u << 20) /* octets of the JSON text */
-#define PLAN_NAME_MAX 16	  /* IFNAMSIZ, with the NUL */
-#define PLAN_ID_MAX   128	  /* with the NUL */
+#define PLAN_NAME_MAX 16          /* IFNAMSIZ, with the NUL */
+#define PLAN_ID_MAX   128         /* with the NUL */
 #define PLAN_NO_LINK  UINT32_MAX  /* link_idx of a route without device (blackhole ...) */
 
 /* Caps on rows; plan_parse() refuses more, and the scrape says which table is too long. */
-#define PLAN_LINKS_MAX	64u
-#define PLAN_ADDRS_MAX	4096u
+#define PLAN_LINKS_MAX  64u
+#define PLAN_ADDRS_MAX  4096u
 #define PLAN_ROUTES_MAX 65536u
-#define PLAN_RULES_MAX	4096u
+#define PLAN_RULES_MAX  4096u
 #define PLAN_NEIGHS_MAX 16384u
 
 /**
@@ -66,17 +66,17 @@ struct plan_ip {
 struct plan_link {
 	char name[PLAN_NAME_MAX];
 	char kind[PLAN_NAME_MAX];   /* rtnl kind, "veth"; empty for a physical device */
-	uint32_t ifindex;	    /* in the container's namespace */
-	uint32_t flags;		    /* IFF_* at the time of the scrape */
-	uint32_t type;		    /* ARPHRD_* */
-	uint32_t mtu;		    /* octets above the Ethernet header */
-	uint8_t mac[6];		    /* zero when the link has none of six octets */
-	uint32_t gso_max_size;	    /* octets of a super-frame, IPv6 and as upper bound for all */
+	uint32_t ifindex;           /* in the container's namespace */
+	uint32_t flags;             /* IFF_* at the time of the scrape */
+	uint32_t type;              /* ARPHRD_* */
+	uint32_t mtu;               /* octets above the Ethernet header */
+	uint8_t mac[6];             /* zero when the link has none of six octets */
+	uint32_t gso_max_size;      /* octets of a super-frame, IPv6 and as upper bound for all */
 	uint32_t gso_ipv4_max_size; /* octets of an IPv4 super-frame */
 	uint32_t gso_max_segs;
 	uint32_t tso_max_size; /* the device's own limit; gso_max_size is the configured one */
-	uint8_t driver;	       /* enum plan_driver */
-	uint8_t gso;	       /* enum plan_gso */
+	uint8_t driver;        /* enum plan_driver */
+	uint8_t gso;           /* enum plan_gso */
 	uint8_t vnet_hdr_len;  /* 0, 10 or 12 octets in front of every frame */
 	bool has_software_gso; /* what a link falls back to when hardware GSO is refused */
 	uint32_t tun_offload;  /* TUN_F_* the TAP accepted, what the peer may send us */
@@ -89,7 +89,7 @@ struct plan_addr {
 	struct plan_ip peer; /* other end of a point-to-point address, family 0 if none */
 	struct plan_ip broadcast;
 	uint8_t prefix_len;
-	uint8_t scope;	/* RT_SCOPE_* */
+	uint8_t scope;  /* RT_SCOPE_* */
 	uint32_t flags; /* IFA_F_* */
 };
 
@@ -99,21 +99,21 @@ struct plan_addr {
  * Rows of one multipath route follow each other with the same key and a weight each.
  */
 struct plan_route {
-	uint8_t family;	  /* AF_INET, AF_INET6 */
-	uint8_t type;	  /* RTN_UNICAST, RTN_LOCAL, RTN_BLACKHOLE ... */
-	uint8_t scope;	  /* RT_SCOPE_* */
+	uint8_t family;   /* AF_INET, AF_INET6 */
+	uint8_t type;     /* RTN_UNICAST, RTN_LOCAL, RTN_BLACKHOLE ... */
+	uint8_t scope;    /* RT_SCOPE_* */
 	uint8_t protocol; /* RTPROT_* */
 	uint8_t tos;
-	uint8_t dst_len;	/* prefix length; dst has family 0 when this is 0 */
-	uint8_t from_len;	/* IPv6 source routing, prefix length of from */
-	bool is_onlink;		/* gateway is on the link though no prefix covers it */
-	uint32_t table;		/* RT_TABLE_* or any number */
-	uint32_t metric;	/* lower wins */
-	uint32_t mtu;		/* octets, 0 for the link's */
-	uint32_t weight;	/* 0: single path; else 1..256 */
-	uint32_t link_idx;	/* into links, or PLAN_NO_LINK */
-	struct plan_ip dst;	/* destination prefix */
-	struct plan_ip from;	/* source prefix, IPv6 only */
+	uint8_t dst_len;        /* prefix length; dst has family 0 when this is 0 */
+	uint8_t from_len;       /* IPv6 source routing, prefix length of from */
+	bool is_onlink;         /* gateway is on the link though no prefix covers it */
+	uint32_t table;         /* RT_TABLE_* or any number */
+	uint32_t metric;        /* lower wins */
+	uint32_t mtu;           /* octets, 0 for the link's */
+	uint32_t weight;        /* 0: single path; else 1..256 */
+	uint32_t link_idx;      /* into links, or PLAN_NO_LINK */
+	struct plan_ip dst;     /* destination prefix */
+	struct plan_ip from;    /* source prefix, IPv6 only */
 	struct plan_ip gateway; /* family 0: destinations are on the link; may differ from family */
 	struct plan_ip prefsrc;
 };
