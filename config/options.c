@@ -128,6 +128,7 @@ static const char *check_ifname(const char *v)
 
 static_assert(sizeof(enum config_network) == sizeof(unsigned int), "enum fields are set as uint");
 
+/* NOLINTBEGIN(bugprone-macro-parentheses): the arguments are whole initialisers */
 const struct option_row config_rows[] = {
 #define OPT_BOOL(field, name_, dflt_, flags_, help_, reason_)                                      \
 	{ .name = name_,                                                                           \
@@ -170,6 +171,7 @@ const struct option_row config_rows[] = {
 	  .reason = reason_ },
 #include "config/options.def"
 };
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 const size_t config_row_cnt = sizeof(config_rows) / sizeof(config_rows[0]);
 
@@ -310,7 +312,7 @@ void config_done(struct sluice_config *cfg)
 
 static int set_bool(const struct parse *p, const struct option_row *o, const char *value)
 {
-	if (value && strcmp(value, "true") && strcmp(value, "false"))
+	if (value && strcmp(value, "true") != 0 && strcmp(value, "false") != 0)
 		return refuse(p, o->name, "is '%.60s', but must be true or false", value);
 	put_bool(p->cfg, o, !value || !strcmp(value, "true"));
 	return 0;
@@ -364,7 +366,7 @@ static int set_enum(const struct parse *p, const struct option_row *o, const cha
 	char all[120];
 
 	for (const struct word *w = o->words; w->text; w++) {
-		if (strcmp(w->text, value))
+		if (strcmp(w->text, value) != 0)
 			continue;
 		put_uint(p->cfg, o, (unsigned int)w->value);
 		return 0;
@@ -395,6 +397,8 @@ static int set_str(const struct parse *p, const struct option_row *o, const char
 /* @value: NULL for a bool that stands alone. */
 static int option_set(const struct parse *p, const struct option_row *o, const char *value)
 {
+	if (!value && o->kind != OPTION_BOOL)
+		return refuse(p, o->name, "needs a value");
 	switch (o->kind) {
 	case OPTION_BOOL:
 		return set_bool(p, o, value);
@@ -423,7 +427,7 @@ static int flag_split(const struct parse *p, int argc, char **argv, int i, struc
 	const char *name;
 	size_t len;
 
-	if (strncmp(word, "--", 2) || !word[2]) {
+	if (strncmp(word, "--", 2) != 0 || !word[2]) {
 		(void)snprintf(p->errbuf, p->errlen,
 			       "'%.100s' is not an option; they begin with --, see --help", word);
 		return -EINVAL;
@@ -480,11 +484,8 @@ static int parse_line(const struct parse *p, const char *s, const char *end)
 		return refuse(p, name, "is not known; sluiced --help lists those that are");
 	if (o->flags & OPT_F_FLAG_ONLY)
 		return refuse(p, name, "is for the command line only; remove the line");
-	if (!eq) {
-		if (o->kind != OPTION_BOOL)
-			return refuse(p, name, "needs a value: %s = ...", name);
+	if (!eq)
 		return option_set(p, o, NULL);
-	}
 	s = skip_blanks(eq + 1, end);
 	value = strndup(s, (size_t)(end - s));
 	if (!value) {
@@ -563,8 +564,8 @@ static int load_file(const struct parse *p, bool is_named)
 {
 	const char *file = p->cfg->config;
 	char *path;
-	char *text;
-	size_t len;
+	char *text = NULL;
+	size_t len = 0;
 	int r;
 
 	r = file_read(file, &text, &len);

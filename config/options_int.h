@@ -27,14 +27,14 @@ typedef const char *(*check_fn)(const char *value);
 
 struct option_row {
 	const char *name;
-	enum option_kind kind;
 	size_t off; /* of the field in struct sluice_config */
+	enum option_kind kind;
+	unsigned int flags;
+	unsigned int dflt, min, max; /* of bool, uint and enum */
 	const char *arg;
 	const char *dflt_str;
-	unsigned int dflt, min, max; /* of bool, uint and enum */
 	const struct word *words;
 	check_fn check;
-	unsigned int flags;
 	const char *help;
 	const char *reason;
 };

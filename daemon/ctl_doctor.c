@@ -20,6 +20,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
@@ -55,11 +56,13 @@ static void report(enum verdict v, const char *what, const char *todo)
 static void check_kernel(void)
 {
 	struct utsname u;
-	unsigned int major = 0, minor = 0;
+	unsigned long major, minor;
+	char *end;
 	char what[128];
 
 	(void)uname(&u);
-	(void)sscanf(u.release, "%u.%u", &major, &minor);
+	major = strtoul(u.release, &end, 10);
+	minor = *end == '.' ? strtoul(end + 1, NULL, 10) : 0;
 	(void)snprintf(what, sizeof(what), "kernel %.80s", u.release);
 	report(major > 5 || (major == 5 && minor >= 14) ? OK : MISSING, what,
 	       "install 5.14 or later, better 6.6");

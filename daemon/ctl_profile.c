@@ -197,7 +197,7 @@ static int options_parse(struct profile_options *o, int argc, char **argv)
 		} else if ((value = ctl_option(argc, argv, &i, "--metadata"))) {
 			o->metadata = value;
 		} else if ((value = ctl_option(argc, argv, &i, "--format"))) {
-			if (strcmp(value, "oci") && strcmp(value, "docker")) {
+			if (strcmp(value, "oci") != 0 && strcmp(value, "docker") != 0) {
 				(void)fprintf(stderr,
 					      "sluicectl: --format is '%.60s', but must be oci or "
 					      "docker\n",

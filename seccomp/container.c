@@ -31,10 +31,12 @@ struct table_row {
 #define LIST(...)                                                                                  \
 	.except = { __VA_ARGS__ },                                                                 \
 	.except_cnt = sizeof((uint32_t[]){ __VA_ARGS__ }) / sizeof(uint32_t)
+/* NOLINTBEGIN(bugprone-macro-parentheses): the arguments are whole initialisers */
 #define RULE(call_, action_, args_, reason_)                                                       \
 	{ .rule = { .name = #call_, .action = action_, args_, .reason = reason_ } },
 #define REST(call_, action_, except_, reason_)                                                     \
 	{ .rule = { .name = #call_, .action = action_, .reason = reason_ }, except_ },
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 static const struct table_row table[] = {
 #include "seccomp/container.def"

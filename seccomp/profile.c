@@ -35,6 +35,7 @@
 #include "seccomp/uapi.h"
 #include "seccomp/words.h"
 
+/* NOLINTBEGIN(bugprone-macro-parentheses): the arguments are whole initialisers */
 #define RULE(call_, action_, args_, reason_)                                                       \
 	{ .name = #call_, .nr = SCMP_SYS(call_), .action = action_, args_, .reason = reason_ },
 #define RULE_PER_TAP(call_, reason_)                                                               \
@@ -43,6 +44,7 @@
 	  .action = SCMP_ACT_ALLOW,                                                                \
 	  .is_per_tap = true,                                                                      \
 	  .reason = reason_ },
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 static const struct profile_row monitor_rows[] = {
 #include "seccomp/monitor.def"

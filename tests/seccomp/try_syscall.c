@@ -303,7 +303,7 @@ static void target_parse(struct target *t, const char *text)
 	int which = 0;
 
 	while (which < PROFILE_COUNT && (strlen(profile_name((enum profile)which)) != len ||
-					 memcmp(profile_name((enum profile)which), text, len)))
+					 memcmp(profile_name((enum profile)which), text, len) != 0))
 		which++;
 	if (which == PROFILE_COUNT) {
 		(void)fprintf(stderr, "there is no profile %s\n", text);
@@ -375,7 +375,7 @@ int main(int argc, char **argv)
 	}
 	target_parse(&t, argv[1]);
 	target_build(&t);
-	if (strcmp(argv[2], "all"))
+	if (strcmp(argv[2], "all") != 0)
 		return one(&t, argc, argv);
 	numbers_check(&t);
 	rows_check(&t);

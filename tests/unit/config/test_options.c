@@ -136,6 +136,7 @@ static const char *random_text(const char *chars, size_t max, char *buf)
 static const char *random_value(const struct option_row *o, char *buf)
 {
 	static const char id_chars[] = "abcXYZ019_.-:";
+	const char *word;
 	size_t cnt = 0;
 
 	switch (o->kind) {
@@ -149,9 +150,9 @@ static const char *random_value(const struct option_row *o, char *buf)
 			cnt++;
 		/* The plugin is refused by a rule of its own. */
 		do
-			(void)strcpy(buf, o->words[rnd(cnt)].text);
-		while (!strcmp(buf, "plugin"));
-		return buf;
+			word = o->words[rnd(cnt)].text;
+		while (!strcmp(word, "plugin"));
+		return word;
 	case OPTION_STR:
 		break;
 	}
@@ -161,15 +162,15 @@ static const char *random_value(const struct option_row *o, char *buf)
 	} else if (!strcmp(o->name, "tap")) {
 		(void)random_text("abc019-_.=#", 13, buf + 1);
 		buf[0] = 't';
-	} else if (!strcmp(o->name, "state-dir")) {
-		/* Blanks, signs of the file's syntax and octets above 127 are fine in a path. */
-		(void)random_text("ab/ #='\"\\\xc3\xa4", 20, buf + 1);
-		buf[0] = '/';
-		(void)strcat(buf, "z");
 	} else {
-		(void)random_text("ab/ #='\"\\\xc3\xa4", 80, buf + 1);
+		/* Blanks, signs of the file's syntax and octets above 127 are fine in a path. */
+		(void)random_text("ab/ #='\"\\\xc3\xa4", strcmp(o->name, "state-dir") ? 80 : 20,
+				  buf + 2);
+		/* A blank at the end of a line is not part of the value. */
 		buf[0] = '/';
-		(void)strcat(buf, "z"); /* blanks at the end of a line are not part of a value */
+		buf[1] = 'z';
+		if (buf[strlen(buf) - 1] == ' ')
+			buf[strlen(buf) - 1] = 'z';
 	}
 	return buf;
 }
