@@ -492,6 +492,16 @@ void net_flush(struct net *n)
 			link_flush(n->links[i]);
 }
 
+/** net_link_writable() - its driver has room again; false: no such link */
+bool net_link_writable(struct net *n, uint32_t link_id)
+{
+	struct link *l = net_link(n, link_id);
+
+	if (l)
+		link_writable(l);
+	return l != NULL;
+}
+
 /** net_take_starved() - has a link room again that told a transport it had none? Asked once, answered once */
 bool net_take_starved(struct net *n)
 {

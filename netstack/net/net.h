@@ -31,5 +31,6 @@ struct link *net_link(const struct net *n, uint32_t link_id);
 void net_input(struct net *n, uint32_t link_id, struct pkt *p, struct mono now);
 ns_must_check uint32_t net_run_loop(struct net *n, uint32_t budget, struct mono now);
 void net_flush(struct net *n);
+bool net_link_writable(struct net *n, uint32_t link_id);
 bool net_take_starved(struct net *n);
 bool net_has_work(const struct net *n);

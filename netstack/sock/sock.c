@@ -1,395 +1,405 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sock.c - sockets by handle, news by event list
+ * sock.c - sockets by handle, and their news
  *
  * Theory of operation
  *
- * A socket is a slot of one table: a transport's connection, the embedder's word for it, and the
- * news that nobody has fetched yet. A handle is the slot's index and a generation that changes
- * whenever the slot is reused, so a handle kept too long is answered -EBADF instead of meeting a
- * stranger's connection.
+ * A handle is an index into a table of slots and the slot's generation, which moves on when a socket
+ * goes: a handle kept too long is answered -EBADF. Free slots are reused oldest first, so that it
+ * takes the whole table times the generations before a handle could come back.
  *
- * The table knows transports only as struct transport_ops. Everything that is about bytes, states
- * or options is one call through it; what is ours is the handle, the event list and the cap.
+ * The layer knows no protocol: each call looks the handle up and passes on to the transport by its
+ * ops. What the transport tells (sock_user_ops.event) is gathered in the socket, which then waits in
+ * the list of those with news; ns_stack_next_event() hands out each once with all of it.
  *
- *   transport --user_ops.event(mask)--> slot.mask |= mask, slot joins the list
- *   embedder  --ns_stack_next_event()-> slot leaves the list, mask is handed over once
+ * Ownership: a socket is in its slot from open or accept until close or abort; the connection is
+ * the transport's and may live longer, without a user.
  *
- * Invariants: a slot is in the event list if and only if its mask is not empty. A free slot has no
- * connection and is in the free list.
- *
- * Ownership: an open socket owns its connection until ns_sock_close() or ns_sock_abort(); from then
- * on the transport owns it, and has no user to tell.
- *
- * Limits: ns_limits.sockets slots. At the cap ns_sock_open() is -ENFILE and a completed connection
- * stays in its listener's accept queue, where the peer's data waits in its window.
+ * Limits: limits.sockets handles, then -ENFILE.
  */
 #include "sock/sock.h"
 
 #include <errno.h>
 #include <stdlib.h>
-
-#include "base/list.h"
-#include "base/stats.h"
+#include <string.h>
 
 enum {
-	HANDLE_INDEX_BITS = 20,
-	SLOTS_FIRST = 64, /* slots allocated at once, doubled on demand */
+	IDX_BITS = 20,
+	IDX_MASK = (1 << IDX_BITS) - 1,
+	GEN_MAX = (1 << (32 - IDX_BITS)) - 1,
+	SLOTS_MIN = 64,
+	KEEP = 1024,
 };
 
-#define HANDLE_INDEX_MASK ((1u << HANDLE_INDEX_BITS) - 1)
-#define HANDLE_GEN_MASK   ((1u << (32 - HANDLE_INDEX_BITS)) - 1)
+#define NO_SLOT UINT32_MAX /* beyond every index */
 
 struct sock {
-	struct list node; /* of the free list, or of the event list */
+	struct list event; /* in socks.events while @mask is not 0 */
 	struct socks *table;
-	void *conn; /* of the transport; NULL: free slot */
-	void *user; /* of the embedder */
-	uint32_t idx;
-	uint32_t gen;
-	uint32_t mask; /* news not fetched yet */
+	void *conn; /* the transport's */
+	void *user; /* the embedder's */
+	ns_sock handle;
+	uint32_t mask; /* enum ns_event_mask not told yet */
 	int err;
+};
+
+struct slot {
+	struct sock *sock; /* NULL: free */
+	uint32_t next_free;
+	uint32_t gen; /* 1..GEN_MAX, of the socket that is or will be here */
 };
 
 struct socks {
 	struct ns_core *core;
 	const struct transport_ops *ops;
 	void *transport;
-	struct sock **slots; /* stable addresses: transports keep them as user */
-	uint32_t slot_cnt;
-	struct list free;
+	struct pool pool;
 	struct list events;
+	struct slot *slots;
+	uint32_t slot_cnt;
+	uint32_t slot_cap; /* limits.sockets */
+	uint32_t free_first, free_last;
 };
 
+static ns_sock handle_of(const void *user)
+{
+	return ((const struct sock *)user)->handle;
+}
+
+static void on_event(void *user, uint32_t mask, int err)
+{
+	struct sock *so = user;
+
+	if (so->mask == 0)
+		list_push(&so->table->events, &so->event);
+	so->mask |= mask;
+	if (err && !so->err)
+		so->err = err;
+}
+
+const struct user_ops sock_user_ops = { .event = on_event, .handle = handle_of };
+
+/** socks_new() - an empty table; @core outlives it; NULL without memory */
 struct socks *socks_new(struct ns_core *core)
 {
-	struct socks *st = calloc(1, sizeof(*st));
+	struct socks *ss = calloc(1, sizeof(*ss));
 
-	if (!st)
+	if (!ss)
 		return NULL;
-	st->core = core;
-	list_init(&st->free);
-	list_init(&st->events);
-	return st;
+	ss->core = core;
+	ss->slot_cap = ns_min_u(core->limits.sockets, IDX_MASK + 1);
+	ss->free_first = ss->free_last = NO_SLOT;
+	pool_init(&ss->pool, "sock", sizeof(struct sock), ss->slot_cap, KEEP);
+	list_init(&ss->events);
+	return ss;
 }
 
-void socks_free(struct socks *st)
+/** socks_free() - the transport is gone already, its connections with it; NULL is fine */
+void socks_free(struct socks *ss)
 {
-	if (!st)
+	if (!ss)
 		return;
-	for (uint32_t i = 0; i < st->slot_cnt; i++)
-		free(st->slots[i]);
-	free(st->slots);
-	free(st);
+	for (uint32_t i = 0; i < ss->slot_cnt; i++)
+		pool_put(&ss->pool, ss->slots[i].sock);
+	pool_done(&ss->pool);
+	free(ss->slots);
+	free(ss);
 }
 
-void socks_set_stream(struct socks *st, const struct transport_ops *ops, void *transport)
+/** socks_set_transport() - whose connections the sockets are; @ops and @self outlive the table's use */
+void socks_set_transport(struct socks *ss, const struct transport_ops *ops, void *self)
 {
-	st->ops = ops;
-	st->transport = transport;
+	ss->ops = ops;
+	ss->transport = self;
 }
 
-static ns_sock handle_of(const struct sock *k)
+/** socks_have_events() - ns_stack_next_event() has something to tell */
+bool socks_have_events(const struct socks *ss)
 {
-	/* Index + 1, so that no handle is 0. */
-	return k->gen << HANDLE_INDEX_BITS | (k->idx + 1);
+	return !list_is_empty(&ss->events);
 }
 
-/** sock_find() - the open socket behind @h, or NULL for a handle that is stale or made up */
-static struct sock *sock_find(struct socks *st, ns_sock h)
+static void slot_free(struct socks *ss, uint32_t idx)
 {
-	uint32_t idx = (h & HANDLE_INDEX_MASK) - 1;
-
-	if (idx >= st->slot_cnt)
-		return NULL;
-
-	struct sock *k = st->slots[idx];
-
-	return k->conn && k->gen == h >> HANDLE_INDEX_BITS ? k : NULL;
+	ss->slots[idx].sock = NULL;
+	ss->slots[idx].next_free = NO_SLOT;
+	if (ss->free_first == NO_SLOT)
+		ss->free_first = idx;
+	else
+		ss->slots[ss->free_last].next_free = idx;
+	ss->free_last = idx;
 }
 
-/** slots_grow() - double the table, within the cap */
-static int slots_grow(struct socks *st)
+static int slots_grow(struct socks *ss)
 {
-	uint32_t cap = ns_min_u(st->core->limits.sockets, HANDLE_INDEX_MASK - 1);
-	uint32_t want = st->slot_cnt ? st->slot_cnt * 2 : SLOTS_FIRST;
+	uint32_t cnt = ns_min_u(ss->slot_cnt ? ss->slot_cnt * 2 : SLOTS_MIN, ss->slot_cap);
+	struct slot *slots;
 
-	want = ns_min_u(want, cap);
-	if (want <= st->slot_cnt)
+	if (cnt == ss->slot_cnt)
 		return -ENFILE;
-
-	struct sock **slots = realloc(st->slots, want * sizeof(*slots));
-
+	slots = calloc(cnt, sizeof(*slots));
 	if (!slots)
 		return -ENOMEM;
-	st->slots = slots;
-	for (; st->slot_cnt < want; st->slot_cnt++) {
-		struct sock *k = calloc(1, sizeof(*k));
-
-		if (!k)
-			return -ENOMEM;
-		k->table = st;
-		k->idx = st->slot_cnt;
-		st->slots[st->slot_cnt] = k;
-		list_push(&st->free, &k->node);
+	if (ss->slot_cnt)
+		memcpy(slots, ss->slots, ss->slot_cnt * sizeof(*slots));
+	free(ss->slots);
+	ss->slots = slots;
+	for (; ss->slot_cnt < cnt; ss->slot_cnt++) {
+		ss->slots[ss->slot_cnt].gen = 1;
+		slot_free(ss, ss->slot_cnt);
 	}
 	return 0;
 }
 
-/** slot_get() - a free slot, out of every list; 0, -ENFILE at the cap, -ENOMEM */
-static int slot_get(struct socks *st, struct sock **ret_sock)
+/* A socket without a connection yet. */
+static int sock_new(struct socks *ss, struct sock **ret_sock)
 {
-	if (list_is_empty(&st->free)) {
-		int r = slots_grow(st);
+	int r = ss->free_first == NO_SLOT ? slots_grow(ss) : 0;
+	struct sock *so = r == 0 ? pool_get(&ss->pool) : NULL;
+	uint32_t idx = ss->free_first;
 
-		if (list_is_empty(&st->free)) {
-			stat_inc(st->core->stats, STAT_SOCK_REFUSED);
-			return r;
-		}
+	if (!so) {
+		stat_inc(ss->core->stats, STAT_SOCK_REFUSED);
+		return r < 0 ? r : -ENOMEM;
 	}
-	*ret_sock = list_entry(list_pop(&st->free), struct sock, node);
+	ss->free_first = ss->slots[idx].next_free;
+	ss->slots[idx].sock = so;
+	*so = (struct sock){ .table = ss, .handle = ss->slots[idx].gen << IDX_BITS | idx };
+	list_init(&so->event);
+	stat_inc(ss->core->stats, STAT_SOCK_OPEN);
+	*ret_sock = so;
 	return 0;
 }
 
-/** slot_put() - the socket is gone; its handle is stale from here on */
-static void slot_put(struct sock *k)
+static void sock_del(struct sock *so)
 {
-	list_del(&k->node);
-	k->conn = NULL;
-	k->user = NULL;
-	k->mask = 0;
-	k->err = 0;
-	k->gen = (k->gen + 1) & HANDLE_GEN_MASK;
-	list_push(&k->table->free, &k->node);
+	struct socks *ss = so->table;
+	uint32_t idx = so->handle & IDX_MASK;
+	struct slot *slot = &ss->slots[idx];
+
+	list_del(&so->event);
+	slot->gen = slot->gen == GEN_MAX ? 1 : slot->gen + 1;
+	slot_free(ss, idx);
+	pool_put(&ss->pool, so);
 }
 
-/** sock_event() - user_ops.event: remember the news until the embedder asks */
-static void sock_event(void *user, uint32_t mask, int err)
+static struct sock *find(struct ns_stack *s, ns_sock h)
 {
-	struct sock *k = user;
+	struct socks *ss = ns_stack_socks(s);
+	uint32_t idx = h & IDX_MASK;
+	struct sock *so = idx < ss->slot_cnt ? ss->slots[idx].sock : NULL;
 
-	if (!k || !mask)
-		return;
-	if (!k->mask)
-		list_push(&k->table->events, &k->node);
-	k->mask |= mask;
-	if (mask & NS_EV_ERR)
-		k->err = err;
+	return so && so->handle == h ? so : NULL;
 }
 
-const struct user_ops *socks_user_ops(void)
+static const struct transport_ops *ops_of(const struct sock *so)
 {
-	static const struct user_ops ops = { .event = sock_event };
-
-	return &ops;
-}
-
-bool ns_stack_next_event(struct ns_stack *s, struct ns_event *ret_event)
-{
-	struct list *n = list_pop(&socks_of(s)->events);
-
-	if (!n)
-		return false;
-
-	struct sock *k = list_entry(n, struct sock, node);
-
-	*ret_event = (struct ns_event){
-		.sock = handle_of(k),
-		.mask = k->mask,
-		.err = k->err,
-		.user = k->user,
-	};
-	k->mask = 0;
-	return true;
+	return so->table->ops;
 }
 
 int ns_sock_open(struct ns_stack *s, ns_sock *ret_sock)
 {
-	struct socks *st = socks_of(s);
-	struct sock *k;
-	int r = slot_get(st, &k);
+	struct socks *ss = ns_stack_socks(s);
+	struct sock *so = NULL;
+	int r = sock_new(ss, &so);
 
 	if (r < 0)
 		return r;
-	r = st->ops->open(st->transport, k, &k->conn);
+	r = ss->ops->open(ss->transport, so, &so->conn);
 	if (r < 0) {
-		slot_put(k);
+		sock_del(so);
 		return r;
 	}
-	stat_inc(st->core->stats, STAT_SOCK_OPEN);
-	*ret_sock = handle_of(k);
-	return 0;
-}
-
-int ns_sock_accept(struct ns_stack *s, ns_sock h, ns_sock *ret_sock)
-{
-	struct socks *st = socks_of(s);
-	struct sock *l = sock_find(st, h);
-	struct sock *k;
-
-	if (!l)
-		return -EBADF;
-
-	int r = slot_get(st, &k);
-
-	if (r < 0)
-		return r;
-	r = st->ops->accept(l->conn, &k->conn);
-	if (r < 0) {
-		slot_put(k);
-		return r;
-	}
-	/* From here on its news has somewhere to go; the transport repeats what it already has. */
-	st->ops->set_user(k->conn, k);
-	stat_inc(st->core->stats, STAT_SOCK_OPEN);
-	*ret_sock = handle_of(k);
+	*ret_sock = so->handle;
 	return 0;
 }
 
 void ns_sock_set_user(struct ns_stack *s, ns_sock h, void *user)
 {
-	struct sock *k = sock_find(socks_of(s), h);
+	struct sock *so = find(s, h);
 
-	if (k)
-		k->user = user;
+	if (so)
+		so->user = user;
 }
-
-/** sock_end() - give the connection back to the transport by @how, and the slot to the table */
-static void sock_end(struct ns_stack *s, ns_sock h, bool is_abort)
-{
-	struct socks *st = socks_of(s);
-	struct sock *k = sock_find(st, h);
-
-	if (!k)
-		return;
-	st->ops->set_user(k->conn, NULL);
-	if (is_abort)
-		st->ops->abort(k->conn);
-	else
-		st->ops->close(k->conn);
-	slot_put(k);
-}
-
-void ns_sock_close(struct ns_stack *s, ns_sock h)
-{
-	sock_end(s, h, false);
-}
-
-void ns_sock_abort(struct ns_stack *s, ns_sock h)
-{
-	sock_end(s, h, true);
-}
-
-/* What follows is one transport call each, for a handle that is good. */
-
-#define SOCK_CALL(op_, ...)                                                                        \
-	do {                                                                                       \
-		struct socks *st_ = socks_of(s);                                                   \
-		struct sock *k_ = sock_find(st_, h);                                               \
-                                                                                                   \
-		return k_ ? st_->ops->op_(k_->conn, ##__VA_ARGS__) : -EBADF;                       \
-	} while (0)
-
-#define SOCK_TELL(op_, ...)                                                                        \
-	do {                                                                                       \
-		struct socks *st_ = socks_of(s);                                                   \
-		struct sock *k_ = sock_find(st_, h);                                               \
-                                                                                                   \
-		if (k_)                                                                            \
-			st_->ops->op_(k_->conn, ##__VA_ARGS__);                                    \
-	} while (0)
 
 int ns_sock_bind(struct ns_stack *s, ns_sock h, const struct ns_endpoint *local)
 {
-	SOCK_CALL(bind, local);
+	struct sock *so = find(s, h);
+
+	return so ? ops_of(so)->bind(so->conn, local) : -EBADF;
 }
 
 int ns_sock_listen(struct ns_stack *s, ns_sock h, int backlog)
 {
-	SOCK_CALL(listen, backlog);
+	struct sock *so = find(s, h);
+
+	return so ? ops_of(so)->listen(so->conn, backlog) : -EBADF;
 }
 
 int ns_sock_connect(struct ns_stack *s, ns_sock h, const struct ns_endpoint *remote,
 		    struct mono now)
 {
-	SOCK_CALL(connect, remote, now);
+	struct sock *so = find(s, h);
+
+	return so ? ops_of(so)->connect(so->conn, remote, now) : -EBADF;
+}
+
+int ns_sock_accept(struct ns_stack *s, ns_sock h, ns_sock *ret_sock)
+{
+	struct sock *so = find(s, h), *child = NULL;
+	int r;
+
+	if (!so)
+		return -EBADF;
+	r = sock_new(so->table, &child);
+	if (r < 0)
+		return r;
+	r = ops_of(so)->accept(so->conn, &child->conn);
+	if (r < 0) {
+		sock_del(child);
+		return r;
+	}
+	ops_of(so)->set_user(child->conn, child);
+	/* what happened before there was a user: it looks once itself */
+	on_event(child, NS_EV_IN | NS_EV_OUT | (ops_of(so)->is_eof(child->conn) ? NS_EV_EOF : 0u),
+		 0);
+	*ret_sock = child->handle;
+	return 0;
 }
 
 int ns_sock_local(struct ns_stack *s, ns_sock h, struct ns_endpoint *ret_local)
 {
-	SOCK_CALL(local, ret_local);
+	struct sock *so = find(s, h);
+
+	return so ? ops_of(so)->local(so->conn, ret_local) : -EBADF;
 }
 
 int ns_sock_remote(struct ns_stack *s, ns_sock h, struct ns_endpoint *ret_remote)
 {
-	SOCK_CALL(remote, ret_remote);
+	struct sock *so = find(s, h);
+
+	return so ? ops_of(so)->remote(so->conn, ret_remote) : -EBADF;
 }
 
 uint32_t ns_sock_send_room(struct ns_stack *s, ns_sock h)
 {
-	struct socks *st = socks_of(s);
-	struct sock *k = sock_find(st, h);
+	struct sock *so = find(s, h);
 
-	return k ? st->ops->send_room(k->conn) : 0;
+	return so ? ops_of(so)->send_room(so->conn) : 0;
 }
 
 int ns_sock_send_reserve(struct ns_stack *s, ns_sock h, uint32_t want, struct ns_iov *iov,
 			 uint32_t iov_cnt)
 {
-	SOCK_CALL(send_reserve, want, iov, iov_cnt);
+	struct sock *so = find(s, h);
+
+	return so ? ops_of(so)->send_reserve(so->conn, want, iov, iov_cnt) : -EBADF;
 }
 
 void ns_sock_send_commit(struct ns_stack *s, ns_sock h, uint32_t len, bool more)
 {
-	SOCK_TELL(send_commit, len, more);
+	struct sock *so = find(s, h);
+
+	if (so)
+		ops_of(so)->send_commit(so->conn, len, more);
 }
 
 int ns_sock_recv_peek(struct ns_stack *s, ns_sock h, struct ns_iov *iov, uint32_t iov_cnt)
 {
-	SOCK_CALL(recv_peek, iov, iov_cnt);
+	struct sock *so = find(s, h);
+
+	return so ? ops_of(so)->recv_peek(so->conn, iov, iov_cnt) : -EBADF;
 }
 
 void ns_sock_recv_consume(struct ns_stack *s, ns_sock h, uint32_t len)
 {
-	SOCK_TELL(recv_consume, len);
+	struct sock *so = find(s, h);
+
+	if (so)
+		ops_of(so)->recv_consume(so->conn, len);
 }
 
 bool ns_sock_is_eof(struct ns_stack *s, ns_sock h)
 {
-	struct socks *st = socks_of(s);
-	struct sock *k = sock_find(st, h);
+	struct sock *so = find(s, h);
 
-	return k && st->ops->is_eof(k->conn);
+	return so && ops_of(so)->is_eof(so->conn);
 }
 
 void ns_sock_shutdown_send(struct ns_stack *s, ns_sock h)
 {
-	SOCK_TELL(shutdown_send);
+	struct sock *so = find(s, h);
+
+	if (so)
+		ops_of(so)->shutdown_send(so->conn);
+}
+
+/* The connection goes on without a user, the handle is gone. */
+static void let_go(struct ns_stack *s, ns_sock h, bool is_abort)
+{
+	struct sock *so = find(s, h);
+
+	if (!so)
+		return;
+	ops_of(so)->set_user(so->conn, NULL);
+	if (is_abort)
+		ops_of(so)->abort(so->conn);
+	else
+		ops_of(so)->close(so->conn);
+	sock_del(so);
+}
+
+void ns_sock_close(struct ns_stack *s, ns_sock h)
+{
+	let_go(s, h, false);
+}
+
+void ns_sock_abort(struct ns_stack *s, ns_sock h)
+{
+	let_go(s, h, true);
 }
 
 int ns_sock_setopt(struct ns_stack *s, ns_sock h, enum ns_sockopt opt, int value)
 {
-	if ((unsigned)opt >= NS_SOCKOPT_COUNT)
-		return -ENOPROTOOPT;
-	SOCK_CALL(setopt, opt, value);
+	struct sock *so = find(s, h);
+
+	return so ? ops_of(so)->setopt(so->conn, opt, value) : -EBADF;
 }
 
 int ns_sock_getopt(struct ns_stack *s, ns_sock h, enum ns_sockopt opt, int *ret_value)
 {
-	if ((unsigned)opt >= NS_SOCKOPT_COUNT)
-		return -ENOPROTOOPT;
-	SOCK_CALL(getopt, opt, ret_value);
+	struct sock *so = find(s, h);
+
+	return so ? ops_of(so)->getopt(so->conn, opt, ret_value) : -EBADF;
 }
 
 int ns_sock_tcp_info(struct ns_stack *s, ns_sock h, struct mono now, struct ns_tcp_info *ret_info)
 {
-	SOCK_CALL(info, now, ret_info);
+	struct sock *so = find(s, h);
+
+	return so ? ops_of(so)->info(so->conn, now, ret_info) : -EBADF;
+}
+
+bool ns_stack_next_event(struct ns_stack *s, struct ns_event *ret_event)
+{
+	struct list *n = list_pop(&ns_stack_socks(s)->events);
+	struct sock *so;
+
+	if (!n)
+		return false;
+	so = list_entry(n, struct sock, event);
+	*ret_event = (struct ns_event){
+		.sock = so->handle, .mask = so->mask, .err = so->err, .user = so->user
+	};
+	so->mask = 0;
+	so->err = 0;
+	return true;
 }
 
 void ns_stack_sockets(struct ns_stack *s, void (*fn)(void *ctx, const struct ns_sock_row *row),
 		      void *ctx)
 {
-	struct socks *st = socks_of(s);
+	const struct socks *ss = ns_stack_socks(s);
 
-	st->ops->rows(st->transport, fn, ctx);
+	ss->ops->rows(ss->transport, fn, ctx);
 }

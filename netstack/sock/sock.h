@@ -1,29 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sock.h - the table of sockets behind ns/sock.h; what stack.c may see of it */
+/* sock.h - the socket table as stack.c builds it; embedders see ns/sock.h */
 #pragma once
 
-#include <stdint.h>
+#include <stdbool.h>
 
-#include "base/attr.h"
 #include "net/proto.h"
+#include "ns/sock.h"
 
 struct socks;
 
-/**
- * socks_new() - the socket table of one stack
- * @core:	Limits and counters; outlives the table
- *
- * Return: the table, or NULL without memory
- */
+extern const struct user_ops sock_user_ops; /* user: what transport_ops.open() was given */
+
 ns_must_check struct socks *socks_new(struct ns_core *core);
-/** socks_free() - every socket is gone; the transport must have been freed before; NULL is fine */
-void socks_free(struct socks *st);
+void socks_free(struct socks *ss);
+void socks_set_transport(struct socks *ss, const struct transport_ops *ops, void *self);
+bool socks_have_events(const struct socks *ss);
 
-/** socks_user_ops() - how a transport tells this table; the same for every table */
-const struct user_ops *socks_user_ops(void);
-
-/** socks_set_stream() - the transport of stream sockets; borrowed as long as the table */
-void socks_set_stream(struct socks *st, const struct transport_ops *ops, void *transport);
-
-/** socks_of() - the table of a stack; defined by stack.c, the only one who knows the stack's struct */
-struct socks *socks_of(struct ns_stack *s);
+/** ns_stack_socks() - the table of a stack; stack.c has it */
+struct socks *ns_stack_socks(struct ns_stack *s);
