@@ -111,6 +111,32 @@ void pkt_trim(struct pkt *p, uint32_t len)
 		p->len = len;
 }
 
+void pkt_trim_front(struct pkt *p, uint32_t len)
+{
+	uint32_t n = ns_min_u(len, p->len);
+	uint32_t gone = 0;
+
+	p->head += n;
+	p->len -= n;
+	len -= n;
+	for (; len > 0 && gone < p->frag_cnt; gone++) {
+		struct pkt_frag *f = &p->frag[gone];
+
+		n = ns_min_u(len, f->len);
+		f->off += n;
+		f->len -= n;
+		p->frag_len -= n;
+		len -= n;
+		if (f->len > 0)
+			break;
+		chunk_unref(f->chunk);
+	}
+	if (gone) {
+		p->frag_cnt = (uint8_t)(p->frag_cnt - gone);
+		memmove(p->frag, p->frag + gone, p->frag_cnt * sizeof(p->frag[0]));
+	}
+}
+
 int pkt_add_frag(struct pkt *p, struct chunk *c, uint32_t off, uint32_t len)
 {
 	NS_BUG_ON(off > c->size || len > c->size - off);

@@ -106,6 +106,8 @@ ns_must_check void *pkt_pull(struct pkt *p, uint32_t len);
 ns_must_check void *pkt_put(struct pkt *p, uint32_t len);
 /** pkt_trim() - cut the frame to @len octets in all, from the end; no-op when it is shorter */
 void pkt_trim(struct pkt *p, uint32_t len);
+/** pkt_trim_front() - drop @len octets from the front, linear area first, then fragments; all of them when it is shorter */
+void pkt_trim_front(struct pkt *p, uint32_t len);
 /** pkt_add_frag() - append payload; takes a reference on @c; -ENOSPC at PKT_FRAG_MAX */
 ns_must_check int pkt_add_frag(struct pkt *p, struct chunk *c, uint32_t off, uint32_t len);
 /** pkt_copy_out() - copy @len octets from @off (octets from head) to @to; false when the frame is shorter */

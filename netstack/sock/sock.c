@@ -15,7 +15,8 @@
  * Ownership: a socket is in its slot from open or accept until close or abort; the connection is
  * the transport's and may live longer, without a user.
  *
- * Limits: limits.sockets handles, then -ENFILE.
+ * Limits: limits.sockets handles, then -ENFILE; a completed connection then stays in its listener's
+ * accept queue, where the peer's data waits in its window.
  */
 #include "sock/sock.h"
 
@@ -70,6 +71,8 @@ static void on_event(void *user, uint32_t mask, int err)
 {
 	struct sock *so = user;
 
+	if (!so || mask == 0)
+		return;
 	if (so->mask == 0)
 		list_push(&so->table->events, &so->event);
 	so->mask |= mask;
@@ -222,6 +225,13 @@ void ns_sock_set_user(struct ns_stack *s, ns_sock h, void *user)
 		so->user = user;
 }
 
+void *ns_sock_user(struct ns_stack *s, ns_sock h)
+{
+	const struct sock *so = find(s, h);
+
+	return so ? so->user : NULL;
+}
+
 int ns_sock_bind(struct ns_stack *s, ns_sock h, const struct ns_endpoint *local)
 {
 	struct sock *so = find(s, h);
@@ -363,6 +373,8 @@ int ns_sock_setopt(struct ns_stack *s, ns_sock h, enum ns_sockopt opt, int value
 {
 	struct sock *so = find(s, h);
 
+	if ((unsigned)opt >= NS_SOCKOPT_COUNT)
+		return -ENOPROTOOPT;
 	return so ? ops_of(so)->setopt(so->conn, opt, value) : -EBADF;
 }
 
@@ -370,6 +382,8 @@ int ns_sock_getopt(struct ns_stack *s, ns_sock h, enum ns_sockopt opt, int *ret_
 {
 	struct sock *so = find(s, h);
 
+	if ((unsigned)opt >= NS_SOCKOPT_COUNT)
+		return -ENOPROTOOPT;
 	return so ? ops_of(so)->getopt(so->conn, opt, ret_value) : -EBADF;
 }
 

@@ -65,6 +65,8 @@ enum ns_sockopt {
 
 ns_must_check int ns_sock_open(struct ns_stack *s, ns_sock *ret_sock);
 void ns_sock_set_user(struct ns_stack *s, ns_sock h, void *user);
+/** ns_sock_user() - as set; NULL for a handle that is stale or made up */
+void *ns_sock_user(struct ns_stack *s, ns_sock h);
 /** ns_sock_bind() - port 0: chosen (RFC 6056); -EADDRINUSE, -EADDRNOTAVAIL, -EINVAL already bound */
 ns_must_check int ns_sock_bind(struct ns_stack *s, ns_sock h, const struct ns_endpoint *local);
 ns_must_check int ns_sock_listen(struct ns_stack *s, ns_sock h, int backlog);
