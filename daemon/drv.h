@@ -48,6 +48,7 @@ struct drv {
 	void *observe_ctx;
 	int fd;
 	uint32_t vnet_len; /* octets of virtio-net header in front of each frame */
+	bool is_tap;       /* sends with writev(), which the sandbox must be told */
 	struct drv_stats stats;
 };
 

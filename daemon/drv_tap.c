@@ -100,6 +100,7 @@ struct drv *drv_tap_new(int fd, uint32_t vnet_len)
 		.free = tap_free,
 		.fd = fd,
 		.vnet_len = vnet_len,
+		.is_tap = true,
 	};
 	return &d->drv;
 }

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "link/link.h"
 #include "net/net.h"
 #include "net/proto.h"
 #include "ns/sock.h"
@@ -182,6 +183,20 @@ struct mono ns_stack_deadline(struct ns_stack *s)
 	if (s->is_pending || socks_have_events(s->socks) || net_has_work(s->net))
 		return (struct mono){ 0 };
 	return timers_next(&s->core.timers);
+}
+
+enum ns_gso_mode ns_stack_link_mode(const struct ns_stack *s, uint32_t link_id)
+{
+	const struct link *l = net_link(s->net, link_id);
+
+	return l ? l->mode : NS_GSO_NONE;
+}
+
+bool ns_stack_link_is_blocked(const struct ns_stack *s, uint32_t link_id)
+{
+	const struct link *l = net_link(s->net, link_id);
+
+	return l && l->is_blocked;
 }
 
 void ns_link_writable(struct ns_stack *s, uint32_t link_id)

@@ -204,7 +204,7 @@ static void fill_ready(struct link *l, uint32_t want)
 static void fall_back(struct link *l)
 {
 	stat_inc(l->stats, STAT_LINK_GSO_FALLBACK);
-	l->mode = NS_GSO_SW;
+	l->mode = l->config.is_sw_gso_off ? NS_GSO_NONE : NS_GSO_SW;
 	list_for_each (n, &l->ready.head)
 		l->txq_len += pkt_len(list_entry(n, struct pkt, node));
 	list_splice(&l->ready.head, &l->txq.head);

@@ -37,6 +37,7 @@ struct ns_link_config {
 	bool is_up;
 	bool is_noarp;
 	enum ns_gso_mode gso;
+	bool is_sw_gso_off; /* a link that refuses hardware GSO goes on with NS_GSO_NONE, not NS_GSO_SW */
 	uint32_t
 		gso_max_size; /* octets of an IP packet handed to the device at once; clamped to 65535 for IPv4 */
 	uint32_t gso_max_segs;

@@ -94,6 +94,10 @@ void ns_stack_advance(struct ns_stack *s, struct mono now);
 void ns_stack_output(struct ns_stack *s, struct mono now);
 /** ns_stack_deadline() - call ns_stack_advance() at this time; MONO_NEVER: only when something arrives */
 struct mono ns_stack_deadline(struct ns_stack *s);
+/** ns_stack_link_mode() - how frames of this link leave now; NS_GSO_NONE for a link that is not there */
+enum ns_gso_mode ns_stack_link_mode(const struct ns_stack *s, uint32_t link_id);
+/** ns_stack_link_is_blocked() - the driver said -EAGAIN and ns_link_writable() was not called since */
+bool ns_stack_link_is_blocked(const struct ns_stack *s, uint32_t link_id);
 /** ns_link_writable() - a driver that said -EAGAIN has room again */
 void ns_link_writable(struct ns_stack *s, uint32_t link_id);
 
