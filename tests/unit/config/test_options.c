@@ -425,6 +425,41 @@ START_TEST(good_combinations_are_accepted)
 }
 END_TEST
 
+START_TEST(actions_are_not_printed)
+{
+	struct sluice_config cfg;
+	char *text;
+	size_t len;
+
+	expect_accepted("--print-config --pid 1 --fail-at=x", &cfg);
+	flags_print(&cfg, &text, &len);
+	ck_assert_ptr_null(strstr(text, "print-config"));
+	ck_assert_ptr_null(strstr(text, "help"));
+	ck_assert_ptr_null(strstr(text, "role"));
+	ck_assert_ptr_nonnull(strstr(text, "--fail-at=x\n"));
+	free(text);
+	config_done(&cfg);
+}
+END_TEST
+
+START_TEST(restore_round_trip_is_the_identity)
+{
+	struct words w = { 0 };
+	char *text;
+
+	words_add(&w, "sluiced");
+	words_add(&w, "--config=/dev/null");
+	words_add(&w, "--restore");
+	words_add(&w, "--id=a");
+	words_add(&w, "--state-dir=/tmp/x");
+	expect_identity(&w, &text);
+	ck_assert_str_eq(text, "--id=a\n--state-dir=/tmp/x\n--log-level=notice\n"
+			       "--config=/dev/null\n--restore=true\n");
+	free(text);
+	words_free(&w);
+}
+END_TEST
+
 START_TEST(bad_files_are_refused_with_their_line)
 {
 	static const struct {
@@ -525,6 +560,8 @@ int main(void)
 	tcase_add_loop_test(tc, bad_combinations_are_refused_in_one_sentence, 0, 9);
 	tcase_add_loop_test(tc, good_combinations_are_accepted, 0, 9);
 	tcase_add_loop_test(tc, bad_files_are_refused_with_their_line, 0, 8);
+	tcase_add_test(tc, actions_are_not_printed);
+	tcase_add_test(tc, restore_round_trip_is_the_identity);
 	tcase_add_test(tc, a_named_file_must_exist);
 	tcase_add_test(tc, random_files_do_no_harm);
 	tcase_add_test(tc, help_names_every_option_that_is_not_hidden);
