@@ -355,6 +355,8 @@ static int start(struct worker *w)
 		r = start_stack(w, &init.plan);
 	if (r == 0)
 		r = start_channels(w, &init);
+	if (r == 0)
+		r = worker_observe(w, init.pcap_fd, init.plan.options.has_log_packets);
 	child_init_done(&init);
 	return r < 0 ? r : lock_in(w);
 }

@@ -10,6 +10,7 @@
 #include "base/mono.h"
 #include "daemon/drv.h"
 #include "daemon/ipc.h"
+#include "daemon/pcap.h"
 #include "daemon/plan.h"
 #include "ns/sock.h"
 #include "ns/stack.h"
@@ -83,6 +84,8 @@ struct worker {
 	struct list dirty;
 	uint64_t sock_cnt, turn_cnt;
 	uint64_t bytes_from_program, bytes_to_program;
+	struct pcap_ring pcap; /* shared NULL: no capture */
+	bool has_log_packets;
 	bool is_stopping;
 	int exit_status;
 };
@@ -114,6 +117,11 @@ void wsock_accept(struct wsock *l);
 void wsock_pump_dirty(struct worker *w);
 /** wsock_opts() - set what differs from the stack's defaults; 0 or the first error */
 ns_must_check int wsock_opts(struct wsock *k, const struct ipc_opts *o);
+
+/* worker_observe.c: frames for a human */
+
+/** worker_observe() - watch every link if asked to; @pcap_fd -1: no capture; it stays the caller's; 0 or negative errno, logged */
+ns_must_check int worker_observe(struct worker *w, int pcap_fd, bool has_log_packets);
 
 /* worker_ctl.c: messages */
 
