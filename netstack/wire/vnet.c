@@ -148,7 +148,8 @@ static enum drop gso_parse(struct pkt *p, const struct vnet_hdr *h)
 	payload = pkt_len(p) - l4 - hdr_len;
 	p->gso_type = row->gso;
 	p->gso_size = (uint16_t)size;
-	p->gso_segs = (uint16_t)((payload + size - 1) / size);
+	/* TAP takes a frame of more octets than 16 bits count: no wrap into "not a super-frame" */
+	p->gso_segs = (uint16_t)ns_min_u((payload + size - 1) / size, UINT16_MAX);
 	p->ecn = h->gso_type & GSO_ECN;
 	return DROP_NONE;
 }
