@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "buf/pkt.h"
 #include "daemon/log.h"
 #include "daemon/worker_int.h"
 #include "wire/eth.h"
