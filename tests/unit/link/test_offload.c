@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_offload.c - link/offload.c: cut frames against a segmenter that is written the slow way */
+#include <errno.h>
+#include <string.h>
+
+#include "link/offload.h"
+#include "rig.h"
+#include "suites.h"
+#include "wire/tcp.h"
+
+static struct rig rig;
+
+static void setup(void)
+{
+	rig_init(&rig, NS_GSO_SW);
+}
+
+static void teardown(void)
+{
+	rig_done(&rig);
+}
+
+/* RFC 1071 a word at a time: shares nothing with wire/csum.c. */
+static uint16_t slow_sum(uint32_t sum, const uint8_t *p, uint32_t len)
+{
+	for (uint32_t i = 0; i < len; i++) {
+		sum += i & 1 ? p[i] : (uint32_t)p[i] << 8;
+		sum = (sum & 0xffff) + (sum >> 16);
+	}
+	return (uint16_t)sum;
+}
+
+static void put16(uint8_t *p, uint32_t v)
+{
+	p[0] = (uint8_t)(v >> 8);
+	p[1] = (uint8_t)v;
+}
+
+static uint32_t get16(const uint8_t *p)
+{
+	return (uint32_t)p[0] << 8 | p[1];
+}
+
+/* Checksum of the TCP segment in an Ethernet frame of @len octets, field as it is. */
+static uint16_t tcp_sum(const uint8_t *f, uint32_t len)
+{
+	uint32_t pseudo = slow_sum(6 + (len - 34), f + 26, 8);
+
+	return slow_sum(pseudo, f + 34, len - 34);
+}
+
+/* Frame @i as a device would make it from the super-frame @s of @s_len octets. Returns its length. */
+static uint32_t reference(const uint8_t *s, uint32_t s_len, uint32_t i, uint8_t *out)
+{
+	uint32_t payload = s_len - RIG_HDR_LEN, from = i * RIG_MSS;
+	uint32_t n = payload - from < RIG_MSS ? payload - from : RIG_MSS;
+	bool is_last = from + n == payload;
+	uint32_t seq = get16(s + 38) << 16 | get16(s + 40);
+
+	memcpy(out, s, RIG_HDR_LEN);
+	memcpy(out + RIG_HDR_LEN, s + RIG_HDR_LEN + from, n);
+	put16(out + 16, RIG_HDR_LEN - 14 + n);
+	put16(out + 18, get16(s + 18) + i);
+	put16(out + 24, 0);
+	put16(out + 24, (uint16_t)~slow_sum(0, out + 14, 20));
+	seq += from;
+	put16(out + 38, seq >> 16);
+	put16(out + 40, seq);
+	if (!is_last)
+		out[47] &= (uint8_t) ~(TCP_FIN | TCP_PSH);
+	if (i > 0)
+		out[47] &= (uint8_t)~TCP_CWR;
+	put16(out + 50, 0);
+	put16(out + 50, (uint16_t)~tcp_sum(out, RIG_HDR_LEN + n));
+	return RIG_HDR_LEN + n;
+}
+
+static void cut_and_compare(uint32_t len, uint8_t flags)
+{
+	auto_free(pkt) super = rig_super(&rig, len, flags);
+	static uint8_t whole[RIG_FRAME_MAX], want[RIG_FRAME_MAX], got[RIG_FRAME_MAX];
+	uint32_t want_cnt = (len + RIG_MSS - 1) / RIG_MSS;
+	struct pktq q;
+
+	super->gso_type = PKT_GSO_TCP4;
+	ck_assert(pkt_copy_out(super, 0, whole, pkt_len(super)));
+	pktq_init(&q);
+	ck_assert_int_eq(offload_cut(super, &rig.pkts, &q), 0);
+	ck_assert_uint_eq(q.cnt, want_cnt);
+	for (uint32_t i = 0; i < want_cnt; i++) {
+		auto_free(pkt) p = pktq_pop(&q);
+		uint32_t want_len = reference(whole, pkt_len(super), i, want);
+
+		ck_assert_uint_eq(pkt_len(p), want_len);
+		ck_assert(pkt_copy_out(p, 0, got, want_len));
+		ck_assert_mem_eq(got, want, want_len);
+		ck_assert_uint_eq(p->csum, PKT_CSUM_FULL);
+		ck_assert_uint_eq(p->gso_segs, 0);
+		ck_assert_uint_eq(p->l4_off - p->l2_off, 34);
+	}
+}
+
+START_TEST(cut_frames_are_byte_exact_at_every_edge_of_the_mss)
+{
+	static const uint32_t lens[] = { 1,
+					 2,
+					 RIG_MSS - 1,
+					 RIG_MSS,
+					 RIG_MSS + 1,
+					 2 * RIG_MSS,
+					 2 * RIG_MSS + 3,
+					 10000,
+					 44 * RIG_MSS,
+					 65483 };
+
+	for (size_t i = 0; i < NS_ARRAY_LEN(lens); i++)
+		cut_and_compare(lens[i], TCP_ACK);
+}
+END_TEST
+
+START_TEST(psh_and_fin_stay_on_the_last_and_cwr_on_the_first)
+{
+	cut_and_compare(5 * RIG_MSS, TCP_ACK | TCP_PSH | TCP_FIN | TCP_CWR | TCP_ECE);
+}
+END_TEST
+
+START_TEST(cut_refers_to_the_payload_and_copies_nothing)
+{
+	auto_free(pkt) super = rig_super(&rig, 3 * RIG_MSS, TCP_ACK);
+	uint32_t chunks = rig.chunks.large.out_cnt;
+	struct pktq q;
+
+	pktq_init(&q);
+	ck_assert_int_eq(offload_cut(super, &rig.pkts, &q), 0);
+	ck_assert_uint_eq(rig.chunks.large.out_cnt, chunks);
+	ck_assert_uint_eq(rig.chunks.small.out_cnt, 0);
+	pktq_clear(&q);
+}
+END_TEST
+
+START_TEST(cut_without_packets_leaves_the_queue_as_it_was)
+{
+	auto_free(pkt) super = rig_super(&rig, 10 * RIG_MSS, TCP_ACK);
+	struct pktq q;
+
+	pktq_init(&q);
+	rig.pkts.cap = rig.pkts.out_cnt + 5;
+	ck_assert_int_eq(offload_cut(super, &rig.pkts, &q), -ENOMEM);
+	ck_assert_uint_eq(q.cnt, 0);
+	ck_assert_uint_eq(rig.pkts.out_cnt, 1);
+}
+END_TEST
+
+START_TEST(cut_of_another_type_is_refused)
+{
+	auto_free(pkt) super = rig_super(&rig, 3 * RIG_MSS, TCP_ACK);
+	struct pktq q;
+
+	pktq_init(&q);
+	super->gso_type = PKT_GSO_UDP_L4;
+	ck_assert_int_eq(offload_cut(super, &rig.pkts, &q), -EOPNOTSUPP);
+	ck_assert_uint_eq(q.cnt, 0);
+}
+END_TEST
+
+START_TEST(a_partial_checksum_is_completed)
+{
+	static uint8_t f[RIG_FRAME_MAX];
+
+	for (uint32_t len = 0; len < 40; len++) {
+		auto_free(pkt) p = rig_super(&rig, len, TCP_ACK);
+
+		offload_fill_csum(p);
+		ck_assert_uint_eq(p->csum, PKT_CSUM_FULL);
+		ck_assert(pkt_copy_out(p, 0, f, pkt_len(p)));
+		ck_assert_uint_eq(tcp_sum(f, pkt_len(p)), 0xffff);
+	}
+}
+END_TEST
+
+Suite *offload_suite(void)
+{
+	Suite *s;
+	TCase *t = unit_suite("link/offload", setup, teardown, &s);
+
+	tcase_add_test(t, cut_frames_are_byte_exact_at_every_edge_of_the_mss);
+	tcase_add_test(t, psh_and_fin_stay_on_the_last_and_cwr_on_the_first);
+	tcase_add_test(t, cut_refers_to_the_payload_and_copies_nothing);
+	tcase_add_test(t, cut_without_packets_leaves_the_queue_as_it_was);
+	tcase_add_test(t, cut_of_another_type_is_refused);
+	tcase_add_test(t, a_partial_checksum_is_completed);
+	return s;
+}
