@@ -193,6 +193,17 @@ void frame_arp(struct frame *f, const struct way *w, uint16_t op, const uint8_t 
 	frame_eth(f, w, 0x0806, b, sizeof(b));
 }
 
+void frame_vnet(const struct vnet_meta *f, uint8_t hdr[VNET_HDR_LEN])
+{
+	/* VIRTIO_NET_HDR_GSO_TCPV4 1, _TCPV6 4, _UDP_L4 5; what is none of ours goes as it is */
+	static const uint8_t types[] = { 0, 1, 4, 5 };
+	const uint16_t rest[4] = { 54, f->gso_size, f->csum_start, f->csum_off };
+
+	hdr[0] = f->csum == PKT_CSUM_PARTIAL ? 1 : f->csum == PKT_CSUM_VALID ? 2 : 0;
+	hdr[1] = f->gso_type < sizeof(types) ? types[f->gso_type] : f->gso_type;
+	memcpy(hdr + 2, rest, sizeof(rest));
+}
+
 /* Where the TCP header of a well-formed IPv4 frame is and how long the segment; 0: no such frame. */
 static uint32_t tcp_at(const struct frame *f, uint32_t *ret_len)
 {

@@ -115,6 +115,16 @@ void frame_icmp(struct frame *f, const struct way *w, uint8_t type, uint8_t code
 /** frame_arp() - opcode @op from (src_mac, src) asking or telling about dst; the frame goes to dst_mac */
 void frame_arp(struct frame *f, const struct way *w, uint16_t op, const uint8_t target_mac[6]);
 
+/** VNET_HDR_LEN - octets of a virtio-net header without num_buffers */
+#define VNET_HDR_LEN 10
+/** struct vnet_meta - what the header says */
+struct vnet_meta {
+	uint8_t gso_type, csum;
+	uint16_t gso_size, csum_start, csum_off;
+};
+/** frame_vnet() - the virtio-net header that a kernel would write (virtio 1.2 5.1.6, host order) */
+void frame_vnet(const struct vnet_meta *m, uint8_t hdr[VNET_HDR_LEN]);
+
 /** frame_sum() - RFC 1071 sum of @len octets, folded, added to @sum; not complemented */
 uint32_t frame_sum(const void *octets, uint32_t len, uint32_t sum);
 /** frame_pseudo() - the pseudo-header's part of a TCP, UDP checksum */

@@ -8,9 +8,10 @@
 #include <string.h>
 
 #include "buf/pkt.h"
+#include "wire/vnet.h"
 
-static const uint8_t stack_mac[6] = { 2, 0, 0, 0, 0, 1 };
-static const uint8_t peer_mac[6] = { 2, 0, 0, 0, 0, 2 };
+static const uint8_t stack_mac[6] = RP_STACK_MAC;
+static const uint8_t peer_mac[6] = RP_PEER_MAC;
 
 static int raw_xmit(void *drv, struct pkt *const *pkts, uint32_t cnt)
 {
@@ -99,15 +100,6 @@ void rp_done(struct rawpeer *rp)
 	*rp = (struct rawpeer){ 0 };
 }
 
-struct way rp_way(uint16_t peer_port, uint16_t stack_port)
-{
-	struct way w = { .src = RP_PEER, .dst = RP_STACK, .sport = peer_port, .dport = stack_port };
-
-	memcpy(w.src_mac, peer_mac, 6);
-	memcpy(w.dst_mac, stack_mac, 6);
-	return w;
-}
-
 void rp_turn(struct rawpeer *rp)
 {
 	struct ns_event e;
@@ -126,20 +118,25 @@ void rp_turn(struct rawpeer *rp)
 void rp_feed(struct rawpeer *rp, const struct frame *f)
 {
 	struct pkt *p = ns_stack_rx_alloc(rp->stack);
-	void *to = p ? pkt_put(p, f->len) : NULL;
+	uint8_t *to = p ? pkt_put(p, VNET_HDR_LEN + f->len) : NULL;
 
 	pcapring_add(rp->ring, rp->now, f->b, f->len);
 	if (!to) {
 		pkt_free(p);
 		return;
 	}
-	memcpy(to, f->b, f->len);
-	p->gso_type = f->gso_type;
-	p->gso_size = f->gso_size;
-	p->csum = f->csum;
-	p->csum_start = f->csum_start;
-	p->csum_off = f->csum_off;
-	ns_stack_input(rp->stack, rp->link_id, p, rp->now);
+	frame_vnet(&(struct vnet_meta){ f->gso_type, f->csum, f->gso_size, f->csum_start,
+					f->csum_off },
+		   to);
+	memcpy(to + VNET_HDR_LEN, f->b, f->len);
+	enum drop d = vnet_pull(p, VNET_LEN);
+
+	if (d == DROP_NONE) {
+		ns_stack_input(rp->stack, rp->link_id, p, rp->now);
+		return;
+	}
+	rp->vnet_drops[d]++;
+	pkt_free(p);
 }
 
 void rp_inject(struct rawpeer *rp, const struct frame *f)

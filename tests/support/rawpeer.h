@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/drop.h"
 #include "ns/sock.h"
 #include "ns/stack.h"
 #include "support/frame.h"
@@ -25,6 +26,14 @@
 
 #define RP_STACK UINT32_C(0x0a000001)
 #define RP_PEER  UINT32_C(0x0a000002)
+#define RP_STACK_MAC                                                                               \
+	{                                                                                          \
+		2, 0, 0, 0, 0, 1                                                                   \
+	}
+#define RP_PEER_MAC                                                                                \
+	{                                                                                          \
+		2, 0, 0, 0, 0, 2                                                                   \
+	}
 
 struct rp_out {
 	struct rp_out *next;
@@ -42,6 +51,8 @@ struct rawpeer {
 	uint32_t out_cnt;   /* frames not taken yet */
 	uint32_t total_cnt; /* frames ever sent by the stack */
 	int xmit_err;       /* negative: what xmit() answers */
+	uint64_t vnet_drops
+		[DROP_COUNT]; /* frames that died where the driver reads the vnet header */
 	struct pcapring *ring;
 	uint16_t next_port;
 	struct rp_out *last;    /* what rp_take() lent */
@@ -63,7 +74,15 @@ void rp_init(struct rawpeer *rp, const struct rp_config *c);
 /** rp_done() - free the stack; its pools trap when something is still out */
 void rp_done(struct rawpeer *rp);
 /** rp_way() - from peer to stack with these ports */
-struct way rp_way(uint16_t peer_port, uint16_t stack_port);
+static inline struct way rp_way(uint16_t peer_port, uint16_t stack_port)
+{
+	return (struct way){ .src_mac = RP_PEER_MAC,
+			     .dst_mac = RP_STACK_MAC,
+			     .src = RP_PEER,
+			     .dst = RP_STACK,
+			     .sport = peer_port,
+			     .dport = stack_port };
+}
 
 /** rp_turn() - one turn of the loop without input */
 void rp_turn(struct rawpeer *rp);

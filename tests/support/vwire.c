@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "buf/pkt.h"
+#include "wire/vnet.h"
 
 enum {
 	SMALL_FRAME = 2048,     /* octets: kept for reuse */
@@ -115,7 +116,7 @@ static void wire_send(struct vhost *h, struct vframe *f)
 		}
 		h->tx_free = leave = mono_add(leave, one_ns);
 	}
-	if (prng_hit(&v->random, d->loss_ppm)) {
+	if (prng_hit(&v->random, d->loss_ppm) || (v->mangle && !v->mangle(h, f))) {
 		h->lost++;
 		vframe_free(v, f);
 		return;
@@ -307,16 +308,20 @@ static void host_input(struct vhost *h)
 
 	for (struct vframe *f = h->rx_first, *next; f; f = next) {
 		struct pkt *p = ns_stack_rx_alloc(h->stack);
-		void *to = p ? pkt_put(p, f->len) : NULL;
+		uint8_t *to = p ? pkt_put(p, VNET_HDR_LEN + f->len) : NULL;
 
 		next = f->next;
 		if (to) {
-			memcpy(to, f->b, f->len);
-			p->gso_type = f->gso_type;
-			p->gso_size = f->gso_size;
-			p->csum = f->csum;
-			p->csum_start = f->csum_start;
-			p->csum_off = f->csum_off;
+			const struct vnet_meta head = { .gso_type = f->gso_type,
+							.csum = f->csum,
+							.gso_size = f->gso_size,
+							.csum_start = f->csum_start,
+							.csum_off = f->csum_off };
+
+			frame_vnet(&head, to);
+			memcpy(to + VNET_HDR_LEN, f->b, f->len);
+		}
+		if (to && vnet_pull(p, VNET_LEN) == DROP_NONE) {
 			ns_stack_input(h->stack, h->link_id, p, v->now);
 		} else {
 			pkt_free(p);

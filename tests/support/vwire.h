@@ -109,6 +109,9 @@ struct vnet {
 	uint64_t step_cnt;
 	/* every frame that is sent, before the wire; NULL: nobody looks */
 	void (*tap)(struct vhost *from, const struct vframe *f);
+	/* may change or shorten what enters the wire; false: it is lost. NULL: nobody does */
+	bool (*mangle)(struct vhost *from, struct vframe *f);
+	void *hook_ctx;
 };
 
 /** struct vhost_config - zero: 1500 octets, no GSO, defaults of the stack */

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * fuzz.h - what every fuzz target has: one entry, and a reader of its input
+ *
+ * A target is a plain program of libFuzzer's interface. Built with SLUICE_FUZZ=ON it is linked with
+ * libFuzzer; otherwise with driver.c, which runs the corpus and a fixed number of seeded mutations.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/** struct input - octets left of an input; reading beyond the end gives zeros */
+struct input {
+	const uint8_t *at;
+	size_t left;
+};
+
+static inline uint8_t input_u8(struct input *in)
+{
+	if (!in->left)
+		return 0;
+	in->left--;
+	return *in->at++;
+}
+
+static inline uint16_t input_u16(struct input *in)
+{
+	uint16_t hi = input_u8(in);
+
+	return (uint16_t)(hi << 8 | input_u8(in));
+}
+
+static inline uint32_t input_u32(struct input *in)
+{
+	uint32_t hi = input_u16(in);
+
+	return hi << 16 | input_u16(in);
+}
+
+/** input_take() - up to @len octets, as many as there are; borrowed from the input */
+static inline const uint8_t *input_take(struct input *in, size_t len, size_t *ret_len)
+{
+	const uint8_t *at = in->at;
+
+	*ret_len = len < in->left ? len : in->left;
+	in->at += *ret_len;
+	in->left -= *ret_len;
+	return at;
+}
+
+/** must_hold() - an invariant of the code under test; the fuzzer keeps the input that breaks it */
+#define must_hold(cond_)                                                                           \
+	do {                                                                                       \
+		if (!(cond_))                                                                      \
+			__builtin_trap();                                                          \
+	} while (0)

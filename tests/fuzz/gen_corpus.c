@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gen_corpus.c - writes the hand-made part of the seed corpus: gen_corpus FOLDER
+ *
+ * Real frames, options, plans, messages and argument blocks, so that a mutation starts close to what
+ * the code under test accepts. What the fuzzer found beside them lies in the same folders under the
+ * names libFuzzer gave it.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include "daemon/ipc.h"
+#include "daemon/plan.h"
+#include "support/rawpeer.h"
+
+static const char *root;
+
+/* An input in the making. */
+static struct buf {
+	size_t len;
+	uint8_t b[1 << 17];
+} out;
+
+static void put8(uint32_t v)
+{
+	out.b[out.len++] = (uint8_t)v;
+}
+
+static void put16(uint32_t v)
+{
+	put8(v >> 8);
+	put8(v);
+}
+
+static void put_octets(const void *octets, size_t len)
+{
+	memcpy(out.b + out.len, octets, len);
+	out.len += len;
+}
+
+static void save(const char *target, const char *name)
+{
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s/%s", root, target);
+	if (mkdir(path, 0755) && errno != EEXIST)
+		abort();
+	snprintf(path, sizeof(path), "%s/%s/%s", root, target, name);
+	FILE *f = fopen(path, "wb");
+
+	if (!f || (out.len && fwrite(out.b, out.len, 1, f) != 1) || fclose(f))
+		abort();
+	out.len = 0;
+}
+
+/* --- fuzz_frame: steps ------------------------------------------------------------------------ */
+
+/* As enum step_op in fuzz_frame.c. */
+enum {
+	RAW,
+	FIXED,
+	SEGMENT,
+	TIME,
+	SEND,
+	READ,
+	CLOSE,
+	SHUTDOWN,
+	ACCEPT,
+	SETOPT,
+	CONNECT,
+	ABORT,
+	XMIT
+};
+
+static void step_raw(const struct frame *f)
+{
+	put8(RAW);
+	put16(10 + f->len);
+	put_octets((uint8_t[10]){ 0 }, 10);
+	put_octets(f->b, f->len);
+}
+
+static void step_time(uint32_t ms)
+{
+	put8(TIME);
+	put16(ms);
+}
+
+static void step_segment(uint32_t conn, uint8_t flags, uint8_t seq, uint8_t ack, uint16_t data_len,
+			 bool moves)
+{
+	put8(SEGMENT | conn << 6);
+	put8(flags);
+	put8((data_len ? 2 : 0) | (moves ? 16 : 0));
+	put8(seq << 2);
+	put8(ack << 2);
+	put16(60000);
+	if (data_len)
+		put16(data_len);
+}
+
+static void step_call(uint32_t op, uint32_t conn, int len)
+{
+	put8(op | conn << 6);
+	if (len >= 0)
+		put16((uint32_t)len);
+}
+
+static void frames_of_the_wire(void)
+{
+	static const uint8_t nobody[6];
+	static struct frame f;
+	struct way w = rp_way(1000, 80);
+	struct opts o = { 0 };
+
+	put8(0);
+	frame_arp(&f, &w, 1, nobody);
+	step_raw(&f);
+	frame_icmp(&f, &w, 8, 0, 7, "ping", 4);
+	step_raw(&f);
+	opts_mss(&o, 1460);
+	opts_sack_ok(&o);
+	opts_ts(&o, 1, 0);
+	opts_wscale(&o, 7);
+	frame_tcp(&f, &w, &(struct tcp_in){ .flags = FL_SYN, .seq = 9, .wnd = 64000, .opts = &o });
+	step_raw(&f);
+	frame_tcp(&f, &w, &(struct tcp_in){ .flags = FL_ACK, .seq = 10, .ack = 5 });
+	step_raw(&f);
+	frame_ip4(&f, &w, &(struct ip4_in){ .proto = 17 }, "12345678", 8);
+	step_raw(&f);
+	save("frame", "wire");
+
+	put8(0);
+	frame_ip4(&f, &w, &(struct ip4_in){ .frag = 0x2000, .id = 5 }, "fragment", 8);
+	step_raw(&f);
+	frame_ip4(&f, &w,
+		  &(struct ip4_in){
+			  .proto = 1, .opt = (uint8_t[]){ 7, 7, 4, 0, 0, 0, 0, 0 }, .opt_len = 8 },
+		  "\10\0\0\0\0\0\0\0", 8);
+	put8(FIXED);
+	put16(f.len);
+	put_octets(f.b, f.len);
+	save("frame", "ip_options");
+
+	/* an ICMP error about the first connection */
+	static struct frame quoted;
+	struct way back = w;
+
+	put8(0);
+	back.src = w.dst;
+	back.dst = w.src;
+	back.sport = 80;
+	back.dport = 100;
+	frame_tcp(&quoted, &back, &(struct tcp_in){ .flags = FL_ACK, .data = "x", .data_len = 1 });
+	frame_icmp(&f, &w, 3, 4, 576, quoted.b + ETH_LEN, 28);
+	step_call(SEND, 0, 3000);
+	step_raw(&f);
+	step_time(1000);
+	save("frame", "icmp_error");
+}
+
+static void frames_of_a_connection(void)
+{
+	put8(1);
+	for (uint32_t i = 0; i < 4; i++) {
+		step_segment(i, FL_ACK | FL_PSH, 0, 0, 100, true);
+		step_call(READ, i, 1000);
+		step_call(SEND, i, 20000);
+		step_segment(i, FL_ACK, 0, 0, 0, false);
+	}
+	step_time(300);
+	for (uint32_t i = 0; i < 4; i++)
+		step_segment(i, FL_ACK | FL_FIN, 0, 0, 0, true);
+	for (uint32_t i = 0; i < 4; i++)
+		step_call(i & 1 ? CLOSE : SHUTDOWN, i, -1);
+	step_time(5000);
+	save("frame", "connections");
+
+	put8(0);
+	step_segment(0, FL_ACK, 30, 0, 1000, false);
+	step_segment(0, FL_ACK, 20, 0, 10, false);
+	step_segment(0, FL_ACK, 0, 0, 20, true);
+	step_segment(0, FL_RST, 5, 0, 0, false);
+	step_segment(0, FL_SYN, 0, 0, 0, false);
+	step_segment(0, FL_ACK, 0, 9, 0, false);
+	step_segment(1, FL_RST, 0, 0, 0, false);
+	step_segment(2, FL_ACK | FL_URG, 0, 0, 3, true);
+	save("frame", "blind");
+
+	put8(2);
+	step_call(SEND, 0, 30000);
+	for (int i = 0; i < 4; i++) { /* SACK blocks near what is in flight */
+		put8(SEGMENT);
+		put8(FL_ACK);
+		put8(1);
+		put8(0);
+		put8(0);
+		put16(60000);
+		put8(12);
+		put_octets((uint8_t[]){ 1, 1, 5, 10, 0, 0, 0, (uint8_t)i, 0, 0, 9, 0 }, 12);
+	}
+	step_time(2000);
+	step_time(0x8000 | 60);
+	save("frame", "loss");
+
+	put8(0);
+	put8(XMIT);
+	put8(1);
+	step_call(SEND, 0, 60000);
+	put8(XMIT);
+	put8(0);
+	put8(XMIT);
+	put8(2);
+	step_call(SEND, 1, 60000);
+	step_time(1000);
+	put8(XMIT);
+	put8(0);
+	step_call(CONNECT, 3, 99);
+	step_time(0x8000 | 100);
+	step_call(ABORT, 0, -1);
+	save("frame", "driver");
+}
+
+/* --- the others ------------------------------------------------------------------------------- */
+
+static void options(void)
+{
+	struct opts o = { 0 };
+	const uint32_t blocks[4][2] = { { 1, 2 }, { 3, 4 }, { 5, 6 }, { 7, 8 } };
+
+	opts_mss(&o, 1460);
+	opts_sack_ok(&o);
+	opts_ts(&o, 1, 2);
+	opts_wscale(&o, 7);
+	put_octets(o.b, o.len);
+	save("tcp_opt", "syn");
+	o.len = 0;
+	opts_ts(&o, 0xffffffff, 0x80000000);
+	opts_sack(&o, blocks, 3);
+	put_octets(o.b, o.len < 40 ? o.len : 40);
+	save("tcp_opt", "sack");
+	o.len = 0;
+	opts_sack(&o, blocks, 4);
+	put_octets(o.b, o.len);
+	save("tcp_opt", "sack4");
+	put_octets((uint8_t[]){ 253, 4, 0, 0, 2, 3, 9, 0, 8, 10, 1, 1 }, 12);
+	save("tcp_opt", "broken");
+	put_octets((uint8_t[]){ 1, 3, 3, 255, 0, 9 }, 6);
+	save("tcp_opt", "scale");
+}
+
+static void wires(void)
+{
+	static const char *const names[] = { "clean", "loss", "bits", "foul" };
+
+	for (uint32_t i = 0; i < 4; i++) {
+		put8(i == 3 ? 1 : 2 * i);
+		for (uint32_t n = 0; n < 120; n++) {
+			put8(i == 0 ? 0 : i == 1 ? (n % 9 ? 0 : 130) : n % 7 ? 0 : 200);
+			if (i >= 2 && n % 7 == 0) {
+				put16(n * 3);
+				put8(1u << n % 8);
+			}
+		}
+		save("two_stack", names[i]);
+	}
+}
+
+static struct plan_ip ip4(uint32_t host)
+{
+	return (struct plan_ip){ AF_INET,
+				 { (uint8_t)(host >> 24), (uint8_t)(host >> 16),
+				   (uint8_t)(host >> 8), (uint8_t)host } };
+}
+
+static void plans(void)
+{
+	char *text = NULL;
+	size_t len = 0;
+	struct plan p;
+
+	plan_init(&p);
+	snprintf(p.options.id, sizeof(p.options.id), "seed");
+	p.options.channel_cnt = 1;
+	struct plan_link *l = plan_add_link(&p);
+
+	*l = (struct plan_link){ .name = "eth0",
+				 .kind = "veth",
+				 .ifindex = 2,
+				 .flags = 0x1043,
+				 .type = 1,
+				 .mtu = 1500,
+				 .mac = { 2, 0, 0, 0, 0, 1 },
+				 .gso_max_size = 65536,
+				 .gso_ipv4_max_size = 65536,
+				 .gso_max_segs = 65535,
+				 .tso_max_size = 65536,
+				 .driver = PLAN_DRIVER_PACKET,
+				 .gso = PLAN_GSO_HW,
+				 .vnet_hdr_len = 10,
+				 .has_software_gso = true };
+	*plan_add_addr(&p) = (struct plan_addr){ .local = ip4(0x0a000001), .prefix_len = 24 };
+	*plan_add_route(&p) = (struct plan_route){ .family = AF_INET,
+						   .type = 1,
+						   .protocol = 3,
+						   .table = 254,
+						   .gateway = ip4(0x0a0000fe) };
+	*plan_add_neigh(&p) = (struct plan_neigh){ .state = 0x80,
+						   .mac = { 2, 0, 0, 0, 0, 9 },
+						   .addr = ip4(0x0a0000fe) };
+	*plan_add_rule(&p) = (struct plan_rule){
+		.family = AF_INET, .action = 1, .priority = 32766, .table = 254
+	};
+	if (plan_to_string(&p, &text, &len))
+		fprintf(stderr, "gen_corpus: the seed plan is refused\n");
+	else
+		put_octets(text, len);
+	save("plan", "full");
+	free(text);
+	plan_done(&p);
+	put_octets("{\"version\":1}", 13);
+	save("plan", "bare");
+	put_octets("[[[[{\"version\":1e999,\"links\":[]}]]]]", 36);
+	save("plan", "nested");
+}
+
+static void messages(void)
+{
+	for (uint32_t type = 1; type < IPC_TYPE_COUNT; type++) {
+		static const uint8_t ways[][2] = {
+			{ IPC_MONITOR, IPC_AGENT }, { IPC_MONITOR, IPC_WORKER },
+			{ IPC_AGENT, IPC_WORKER },  { IPC_WORKER, IPC_AGENT },
+			{ IPC_AGENT, IPC_MONITOR }, { IPC_WORKER, IPC_MONITOR }
+		};
+		uint32_t len = ipc_body_len((enum ipc_type)type);
+		struct ipc_header h = { IPC_VERSION, (uint16_t)type, len };
+		uint64_t octets[(sizeof(h) + IPC_BODY_MAX) / 8] = { 0 };
+		const uint8_t *way = ways[2];
+		uint32_t fds = 0;
+
+		memcpy(octets, &h, sizeof(h));
+		for (size_t i = 0; i < 6; i++)
+			for (uint32_t n = 0; n < 3; n++)
+				if (!ipc_check(octets, sizeof(h) + len, n,
+					       (enum ipc_role)ways[i][0],
+					       (enum ipc_role)ways[i][1])) {
+					way = ways[i];
+					fds = n;
+				}
+		put8(way[0]);
+		put8(way[1]);
+		put8(fds);
+		put_octets(octets, sizeof(h) + len);
+		save("ipc", ipc_type_name((enum ipc_type)type));
+	}
+}
+
+static void arguments(void)
+{
+	struct {
+		uint16_t family, port;
+		uint32_t addr;
+		uint64_t zero;
+	} sin = { AF_INET, 0x5000, 0x0100000a, 0 };
+	struct msghdr mh = { .msg_name = (void *)0x10000, .msg_namelen = 16, .msg_iovlen = 2 };
+	struct iovec iov[2] = { { (void *)0x10000, 16 }, { (void *)0x10008, 8 } };
+	uint64_t len16 = 16;
+
+	mh.msg_iov = (void *)(0x10000 + 100);
+	put8(0);
+	put16(200);
+	size_t start = out.len;
+
+	put_octets(&sin, sizeof(sin));     /* 0x10000: pointer octet 0 */
+	put_octets(&len16, sizeof(len16)); /* 0x10010: 4 */
+	put_octets(&mh, sizeof(mh));       /* 0x10018: 6 */
+	while (out.len < start + 100)
+		put8(0);
+	put_octets(iov, sizeof(iov));
+	while (out.len < start + 200)
+		put8(0);
+	for (uint32_t op = 0; op < 8; op++) {
+		put8(op);
+		put8(op == 5 ? 6 : op >= 6 ? 25 : 0);
+		if (op < 2) {
+			put8(0xe0); /* a length given as a value */
+			put_octets((uint8_t[8]){ [7] = 16 }, 8);
+		} else {
+			put8(4);
+		}
+		put16(op >= 6 ? 2 : 0);
+		put16(16);
+		put8(64);
+	}
+	save("notify", "calls");
+	put8(1);
+	put16(64);
+	for (int i = 0; i < 64; i++)
+		put8((uint32_t)i);
+	put_octets("\0\0\4\1\0\4\2\0\4\3\0\4\0\0\0\4\5\6\0", 19);
+	save("notify", "wild");
+}
+
+static void configurations(void)
+{
+	static const char file[] = "\1# comment\nid = web-1\ngso\nsoftware-gso=false\n\n"
+				   "network = sandbox\ntake=move\nlog-level = debug\n";
+	static const char flags[] =
+		"\0--id=web-1\n--netns=/run/netns/x\n--gso=false\n--take\nstrip\n"
+		"--state-dir=/run/sluice\n--num-network-channels=1";
+
+	put_octets(file, sizeof(file) - 1);
+	save("config", "file");
+	put_octets(flags, sizeof(flags) - 1);
+	save("config", "flags");
+	put_octets("\0--help", 7);
+	save("config", "help");
+	put_octets("\0--id\n--gso=maybe\n-x\n--", 22);
+	save("config", "wrong");
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 2)
+		return 2;
+	root = argv[1];
+	frames_of_the_wire();
+	frames_of_a_connection();
+	options();
+	wires();
+	plans();
+	messages();
+	arguments();
+	configurations();
+	return 0;
+}
