@@ -87,6 +87,8 @@ static int child_main(const char *name, pid_t pid, uintptr_t address)
 	enum role role = ROLE_WORKER;
 	char answer = 'r';
 	char c;
+	struct iovec iov = { &c, 1 };
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
 
 	if (!strcmp(name, "agent"))
 		role = ROLE_AGENT;
@@ -108,7 +110,7 @@ static int child_main(const char *name, pid_t pid, uintptr_t address)
 		answer = 'x';
 	}
 	say(answer);
-	while (recv(CHANNEL_FD, &c, 1, 0) > 0)
+	while (recvmsg(CHANNEL_FD, &m, 0) > 0)
 		;
 	return 0;
 }
