@@ -58,15 +58,29 @@ static const struct profile_row worker_rows[] = {
 #include "seccomp/worker.def"
 };
 
+/*
+ * @hot: calls that are compared first. The kernel remembers which calls a filter always allows and
+ * does not run it for them; for a call whose arguments are tested it runs this filter and every
+ * inherited one, so the monitor's knows the hot calls of its children.
+ */
 static const struct {
 	const char *name;
 	const struct profile_row *rows;
 	size_t row_cnt;
+	int hot[2];
 } profiles[PROFILE_COUNT] = {
-	[PROFILE_MONITOR] = { "monitor", monitor_rows,
-			      sizeof(monitor_rows) / sizeof(monitor_rows[0]) },
-	[PROFILE_AGENT] = { "agent", agent_rows, sizeof(agent_rows) / sizeof(agent_rows[0]) },
-	[PROFILE_WORKER] = { "worker", worker_rows, sizeof(worker_rows) / sizeof(worker_rows[0]) },
+	[PROFILE_MONITOR] = { "monitor",
+			      monitor_rows,
+			      sizeof(monitor_rows) / sizeof(monitor_rows[0]),
+			      { SCMP_SYS(sendmmsg), SCMP_SYS(ioctl) } },
+	[PROFILE_AGENT] = { "agent",
+			    agent_rows,
+			    sizeof(agent_rows) / sizeof(agent_rows[0]),
+			    { SCMP_SYS(ioctl), SCMP_SYS(sendto) } },
+	[PROFILE_WORKER] = { "worker",
+			     worker_rows,
+			     sizeof(worker_rows) / sizeof(worker_rows[0]),
+			     { SCMP_SYS(sendmmsg), SCMP_SYS(writev) } },
 };
 
 const struct profile_row *profile_rows(enum profile which, size_t *ret_cnt)
@@ -133,9 +147,8 @@ static int filter_build(enum profile which, const struct profile_params *p,
 	r = seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
 	if (!r)
 		r = rules_add(ctx, which, p);
-	/* The data path: for the rows that test arguments the filter runs on each call. */
-	if (!r && which == PROFILE_WORKER)
-		r = seccomp_syscall_priority(ctx, SCMP_SYS(sendmmsg), UINT8_MAX);
+	for (size_t i = 0; !r && i < sizeof(profiles[which].hot) / sizeof(int); i++)
+		r = seccomp_syscall_priority(ctx, profiles[which].hot[i], (uint8_t)(UINT8_MAX - i));
 	if (r) {
 		seccomp_release(ctx);
 		return r;
