@@ -97,7 +97,7 @@ static void drop_behind(struct bytes *b, uint64_t tail)
 {
 	struct bytes_slice *s;
 
-	while ((s = last_slice(b)) != NULL && s->start >= tail)
+	while ((s = last_slice(b)) != NULL && (s->len == 0 || s->start >= tail))
 		slice_del(b, s);
 	if (s && slice_end(s) > tail)
 		s->len = (uint32_t)(tail - s->start);
@@ -145,7 +145,7 @@ void bytes_commit(struct bytes *b, uint32_t len)
 	struct list *n = &b->slices;
 
 	/* The first slice with a promise is the last filled one, or the first empty one. */
-	while (n->prev != &b->slices && slice_of(n->prev)->start >= b->tail)
+	while (n->prev != &b->slices && slice_of(n->prev)->len == 0)
 		n = n->prev;
 	if (n->prev != &b->slices && slice_room(slice_of(n->prev)) > 0)
 		n = n->prev;
