@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ctl_client.c - `sluicectl list`, `state` and `stats`: questions to running monitors
+ * ctl_client.c - `sluicectl list`, `state`, `stats`, `links` and `sockets`: questions to running monitors
  *
  * Each sandbox has a directory of its own under the state directory, named by its id, and its monitor
  * listens there on ctl.sock: one word and a newline go in, one line of JSON comes out. A directory
@@ -164,13 +164,47 @@ static int for_each_id(const char *state_dir, const char *word,
 	return status;
 }
 
-static const char *string_of(struct json_object *answer, const char *key)
+/* false where the key is missing. */
+static bool bool_of(struct json_object *answer, const char *key)
 {
 	struct json_object *value;
 
-	if (!json_object_object_get_ex(answer, key, &value))
-		return "-";
-	return json_object_get_string(value);
+	return json_object_object_get_ex(answer, key, &value) && json_object_get_boolean(value);
+}
+
+/* Is this child, an object of the answer, ready? */
+static bool is_child_ready(struct json_object *answer, const char *role)
+{
+	struct json_object *child;
+
+	return json_object_object_get_ex(answer, role, &child) && bool_of(child, "ready");
+}
+
+/* One word for what monitor_ctl.c says in several. */
+static const char *state_word(struct json_object *answer)
+{
+	if (bool_of(answer, "stopping"))
+		return "stopping";
+	if (!bool_of(answer, "taken"))
+		return "waiting";
+	if (is_child_ready(answer, "worker") && is_child_ready(answer, "agent"))
+		return "ready";
+	return "starting";
+}
+
+/* The names of the links that are carried, separated by blanks. */
+static void links_print(struct json_object *answer)
+{
+	struct json_object *links, *name;
+	size_t cnt = 0;
+
+	if (json_object_object_get_ex(answer, "links", &links) &&
+	    json_object_is_type(links, json_type_array))
+		cnt = json_object_array_length(links);
+	for (size_t i = 0; i < cnt; i++)
+		if (json_object_object_get_ex(json_object_array_get_idx(links, i), "name", &name))
+			(void)printf("%s%s", i ? " " : "", json_object_get_string(name));
+	(void)putchar('\n');
 }
 
 /* A sandbox that does not answer is a line of the list, not a failure of it. */
@@ -182,8 +216,9 @@ static int list_one(const char *state_dir, const char *id, const char *word)
 	if (r)
 		(void)printf("%-32s %-10s %s\n", id, "silent", request_error(r));
 	else
-		(void)printf("%-32s %-10s %s\n", id, string_of(answer, "state"),
-			     string_of(answer, "netns"));
+		(void)printf("%-32s %-10s ", id, state_word(answer));
+	if (!r)
+		links_print(answer);
 	json_object_put(answer);
 	return CTL_OK;
 }
@@ -195,7 +230,7 @@ int ctl_list(const char *state_dir, int argc, char **argv)
 		(void)fputs("sluicectl: list takes no words\n", stderr);
 		return CTL_USAGE;
 	}
-	(void)printf("%-32s %-10s %s\n", "ID", "STATE", "NETNS");
+	(void)printf("%-32s %-10s %s\n", "ID", "STATE", "LINKS");
 	return for_each_id(state_dir, "state", list_one);
 }
 
@@ -212,8 +247,10 @@ static int ask_one(const char *state_dir, const char *id, const char *word)
 	(void)puts(json_object_to_json_string_ext(answer, JSON_C_TO_STRING_PRETTY |
 								  JSON_C_TO_STRING_SPACED |
 								  JSON_C_TO_STRING_NOSLASHESCAPE));
+	/* Part of an answer comes with the reason why it is not all. */
+	r = json_object_object_get_ex(answer, "error", NULL) ? CTL_FAILED : CTL_OK;
 	json_object_put(answer);
-	return CTL_OK;
+	return r;
 }
 
 int ctl_ask(const char *state_dir, int argc, char **argv)

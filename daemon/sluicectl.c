@@ -18,6 +18,8 @@ static const char usage[] = "Usage: sluicectl [--state-dir=DIR] COMMAND\n"
 			    "  list          one line for each sandbox\n"
 			    "  state [ID]    what a sandbox is doing, as JSON\n"
 			    "  stats [ID]    its counters, as JSON\n"
+			    "  links [ID]    its links, as JSON\n"
+			    "  sockets [ID]  its sockets, as JSON\n"
 			    "  profile [--listener=PATH] [--metadata=TEXT] [--format=oci|docker]\n"
 			    "                the seccomp profile of a container\n"
 			    "  doctor        can this host run sluice?\n\n"
@@ -42,10 +44,14 @@ const char *ctl_option(int argc, char **argv, int *i, const char *name)
 
 static int command_run(const char *state_dir, int argc, char **argv)
 {
+	/* Words that the monitor answers: monitor_ctl.c. */
+	static const char *const requests[] = { "state", "stats", "links", "sockets" };
+
 	if (!strcmp(argv[0], "list"))
 		return ctl_list(state_dir, argc, argv);
-	if (!strcmp(argv[0], "state") || !strcmp(argv[0], "stats"))
-		return ctl_ask(state_dir, argc, argv);
+	for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++)
+		if (!strcmp(argv[0], requests[i]))
+			return ctl_ask(state_dir, argc, argv);
 	if (!strcmp(argv[0], "profile"))
 		return ctl_profile(argc, argv);
 	if (!strcmp(argv[0], "doctor"))

@@ -36,7 +36,7 @@ int ctl_list(const char *state_dir, int argc, char **argv);
  * ctl_ask() - send a request to one sandbox or to all and print the answers as JSON
  * @state_dir:	where their directories are
  * @argc:	number of words
- * @argv:	"state" or "stats", which is also the request, then perhaps the id
+ * @argv:	"state", "stats", "links" or "sockets", which is also the request, then perhaps the id
  *
  * Return: exit status
  */
