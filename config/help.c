@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * help.c - the options of sluiced for people: --help and the list in sluiced(8)
+ *
+ * Both are written from the rows of options.def, so an option that exists is listed and says its default
+ * and its range. Lines are broken here, at words: a terminal would break them anywhere.
  */
 #include "config/options.h"
 
