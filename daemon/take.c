@@ -222,8 +222,12 @@ static void choose_driver(struct takeover *t, struct plan_link *l, bool is_tap)
 
 static int choose(struct takeover *t)
 {
+	struct plan_options *o = &t->rec.snap.plan.options;
 	size_t carried = 0;
 
+	(void)snprintf(o->id, sizeof(o->id), "%s", t->opt.id ? t->opt.id : "");
+	o->has_log_packets = t->opt.has_log_packets;
+	o->has_pcap = t->opt.has_pcap;
 	for (size_t i = 0; i < link_cnt(t); i++) {
 		struct plan_link *l = link_at(t, i);
 

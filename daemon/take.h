@@ -14,6 +14,7 @@
 
 /** struct take_options - what the configuration says about taking; strings are borrowed */
 struct take_options {
+	const char *id;         /* for the plan */
 	const char *netns_path; /* for the journal, NULL if not given */
 	pid_t pid;              /* for the journal, 0 if not known */
 	const char *tap;        /* carry frames over this TAP device, NULL for the link itself */
@@ -21,6 +22,8 @@ struct take_options {
 	bool is_strip;          /* --take=strip */
 	bool has_gso;
 	bool has_software_gso;
+	bool has_log_packets; /* for the plan, as is has_pcap */
+	bool has_pcap;
 	bool is_network_none; /* take the links but carry none */
 };
 
