@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tcp_ack.c - RFC 9293 3.10.7.4 fifth check: the ACK field
+ *
+ * Theory of operation
+ *
+ * What is acknowledged leaves the send queue and the transmission records; SACK blocks update the
+ * scoreboard; the send window follows; the recovery machine is told what was delivered; timers start
+ * again. Nothing is sent here: the connection is marked, and the end of the turn sends what the
+ * window then allows.
+ *
+ * References: RFC 9293 3.10.7.4; RFC 5961 5.2; RFC 6298 5; RFC 5681 2 (duplicate ACK).
+ */
+#include <errno.h>
+
+#include "tcp/tcp_int.h"
+
+/** tcp_window_in() - SND.WND from a segment, with SND.WL1 and SND.WL2 */
+void tcp_window_in(struct tcp_conn *c, const struct tcp_seg *s)
+{
+	uint8_t shift = s->flags & TCP_SYN ? 0 : c->snd_wscale;
+
+	c->snd_wnd = (uint32_t)s->wnd << shift;
+	c->snd_wnd_max = ns_max_u(c->snd_wnd_max, c->snd_wnd);
+	c->snd_wl1 = s->seq;
+	c->snd_wl2 = s->ack;
+}
+
+/* linux tcp_may_update_window(): as the RFC, and never smaller by an old segment */
+static bool is_window_newer(const struct tcp_conn *c, const struct tcp_seg *s, struct seq una)
+{
+	uint32_t wnd = (uint32_t)s->wnd << c->snd_wscale;
+
+	return seq_lt(una, s->ack) || seq_lt(c->snd_wl1, s->seq) ||
+	       (seq_eq(c->snd_wl1, s->seq) && (wnd > c->snd_wnd || wnd == 0));
+}
+
+/* linux tcp_sndbuf_expand(): twice the window, so that the next one is there when this is acknowledged */
+static void grow_sndbuf(struct tcp_conn *c)
+{
+	uint32_t want = ns_min_u(c->cc.cwnd, TCP_CWND_MAX) * 2;
+
+	if (!tcp_has(c, TCP_F_SNDBUF_FIXED) && want > c->sndbuf)
+		c->sndbuf = ns_min_u(want, c->t->core->limits.sndbuf_max);
+}
+
+/* Wake the program when there is room worth a wake-up (linux sk_stream_write_space(): a third). */
+static void wake_writer(struct tcp_conn *c)
+{
+	uint32_t room;
+
+	if (!tcp_has(c, TCP_F_NOSPACE))
+		return;
+	room = tcp_send_space(c);
+	if (room == 0 || (room < c->sndbuf / 3 && tcp_unsent(c) < c->notsent_lowat / 2 &&
+			  bytes_len(&c->sndq) > c->sndbuf / 3 * 2))
+		return;
+	c->flags &= ~TCP_F_NOSPACE;
+	tcp_conn_tell(c, NS_EV_OUT, 0);
+}
+
+/* Octets before @ack are the peer's. */
+static void advance_una(struct tcp_conn *c, struct seq ack, struct tcp_delivered *d,
+			struct mono now)
+{
+	uint32_t len = (uint32_t)seq_diff(ack, c->snd_una);
+
+	tcp_rtx_ack(c, ack, d, now);
+	/* the FIN has no octet in the queue; bytes_consume() stops at its end */
+	bytes_consume(&c->sndq, len);
+	c->snd_una = ack;
+	if (seq_lt(c->snd_sml, ack))
+		c->snd_sml = ack; /* keeps it near: old ones must not come round */
+	d->is_una_moved = true;
+	c->bytes_acked += len;
+	c->progress = now;
+	c->retries = 0;
+	c->soft_err = 0;
+	net_confirm(c->t->net, &c->dst, now);
+}
+
+/* RFC 7323 4.1: with timestamps an echo measures what was sent again, too. */
+static uint64_t sample_of(const struct tcp_conn *c, const struct tcp_seg *s,
+			  const struct tcp_delivered *d, struct mono now)
+{
+	uint32_t ms;
+
+	if (d->rtt_ns || !d->is_una_moved || !tcp_has(c, TCP_F_TS) || s->opt.ts_ecr == 0)
+		return d->rtt_ns;
+	ms = tcp_ts_now(c->ts_off, now) - s->opt.ts_ecr;
+	return ms < 600000 ? ms * NS_PER_MS + 1 : 0;
+}
+
+/* RFC 6298 5.2, 5.3; RFC 9293 3.8.6.1 */
+static void restart_timers(struct tcp_conn *c, bool is_una_moved, struct mono now)
+{
+	if (tcp_flight(c) == 0)
+		tcp_timer_stop(c, &c->rto_timer);
+	else if (is_una_moved)
+		tcp_rto_arm(c, now);
+	c->probe_cnt = 0;
+	if (tcp_unsent(c) == 0 || c->snd_wnd > tcp_flight(c)) {
+		c->probe_backoff = 0;
+		tcp_timer_stop(c, &c->persist_timer);
+	}
+}
+
+/* An acceptable acknowledgement, new or duplicate, in a state that may have octets outstanding. */
+static void ack_octets(struct tcp_conn *c, const struct tcp_seg *s, struct mono now)
+{
+	struct tcp_delivered d = { 0 };
+	struct seq una = c->snd_una;
+	uint32_t flight = tcp_flight(c), wnd = c->snd_wnd;
+	uint64_t rtt;
+	bool is_dup;
+
+	if (is_window_newer(c, s, una))
+		tcp_window_in(c, s);
+	/* RFC 5681 2, all five conditions */
+	is_dup = flight > 0 && s->len == 0 && !(s->flags & (TCP_SYN | TCP_FIN)) &&
+		 seq_eq(s->ack, una) && c->snd_wnd == wnd;
+	if (seq_lt(una, s->ack))
+		advance_una(c, s->ack, &d, now);
+	if (tcp_has(c, TCP_F_SACK))
+		tcp_sack_in(c, s, una, &d, now);
+	rtt = sample_of(c, s, &d, now);
+	if (rtt) {
+		tcp_rtt_sample(c, rtt);
+		c->backoff = 0;
+	}
+	tcp_recovery_on_ack(c, &d, flight, is_dup, now);
+	restart_timers(c, d.is_una_moved, now);
+	if (d.is_una_moved) {
+		grow_sndbuf(c);
+		wake_writer(c);
+	}
+	if (tcp_unsent(c) || c->lost_len || tcp_has(c, TCP_F_FIN_QUEUED))
+		tcp_conn_dirty(c);
+}
+
+/* Fifth, SYN-RECEIVED. RFC 9293: "If SND.UNA < SEG.ACK =< SND.NXT, enter ESTABLISHED" */
+static enum step ack_syn(struct tcp_arrival *a)
+{
+	struct tcp_conn *c = a->c;
+	struct tcp_seg *s = a->s;
+
+	if (!seq_lt(c->snd_una, s->ack) || seq_lt(c->snd_nxt, s->ack)) {
+		tcp_reply_rst(c->t, s, a->now);
+		a->drop = DROP_TCP_ACK;
+		return STEP_STOP;
+	}
+	c->snd_una = seq_add(c->iss, 1);
+	if (c->syn_retries == 0)
+		tcp_rtt_sample(c, mono_since(a->now, c->syn_at));
+	tcp_window_in(c, s);
+	tcp_set_state(c, TCP_ESTABLISHED, "ACK of our SYN");
+	tcp_conn_established(c, a->now);
+	return STEP_NEXT;
+}
+
+/* What the acknowledgement of our FIN means, by state. */
+static enum step ack_fin(struct tcp_arrival *a)
+{
+	struct tcp_conn *c = a->c;
+
+	switch (c->state) {
+	case TCP_FIN_WAIT_1:
+		tcp_set_state(c, TCP_FIN_WAIT_2, "ACK of our FIN");
+		if (!tcp_has(c, TCP_F_ORPHAN))
+			return STEP_NEXT;
+		if (c->linger2_ns == 0) {
+			tcp_conn_reset(c, -ETIMEDOUT, "TCP_LINGER2 below zero", a->now);
+			return STEP_STOP;
+		}
+		tcp_timer_set(c, &c->life_timer, mono_add(a->now, c->linger2_ns));
+		return STEP_NEXT;
+	case TCP_CLOSING:
+		tcp_timewait_enter(c, a->now);
+		return STEP_STOP;
+	case TCP_LAST_ACK:
+		tcp_set_state(c, TCP_CLOSED, "ACK of our FIN");
+		return STEP_STOP;
+	case TCP_CLOSED:
+	case TCP_LISTEN:
+	case TCP_SYN_SENT:
+	case TCP_SYN_RCVD:
+	case TCP_ESTABLISHED:
+	case TCP_FIN_WAIT_2:
+	case TCP_CLOSE_WAIT:
+	case TCP_TIME_WAIT:
+	case TCP_STATE_COUNT:
+		break;
+	}
+	return STEP_NEXT;
+}
+
+/**
+ * tcp_ack_in() - RFC 9293 3.10.7.4 fifth check: the ACK field
+ * @a:		Arrival; the segment has ACK
+ *
+ * RFC 5961 5.2 narrows the acceptable range to SND.UNA - MAX.SND.WND ... SND.NXT; outside of it a
+ * challenge ACK and nothing else, whatever the segment carries.
+ *
+ * Return: STEP_NEXT to go on with the segment
+ */
+enum step tcp_ack_in(struct tcp_arrival *a)
+{
+	struct tcp_conn *c = a->c;
+	struct tcp_seg *s = a->s;
+
+	if (c->state == TCP_SYN_RCVD && ack_syn(a) == STEP_STOP)
+		return STEP_STOP;
+	if (seq_lt(c->snd_nxt, s->ack) ||
+	    seq_diff(c->snd_una, s->ack) > (int64_t)ns_min_u(c->snd_wnd_max, INT32_MAX)) {
+		tcp_challenge_ack(c, a->now);
+		a->drop = DROP_TCP_ACK;
+		return STEP_STOP;
+	}
+	c->ack_rx_at = a->now;
+	ack_octets(c, s, a->now);
+	return tcp_fin_acked(c) ? ack_fin(a) : STEP_NEXT;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tcp_cc.c - what all congestion control algorithms share (RFC 5681 3.1, 4.1) */
+#include "tcp/tcp_cc.h"
+
+#include <string.h>
+
+#include "base/attr.h"
+
+static const struct tcp_cc_ops *const algorithms[] = { &tcp_cc_reno };
+
+/** tcp_cc_initial_window() - RFC 6928 2: octets a new connection may send at once */
+uint32_t tcp_cc_initial_window(uint32_t mss)
+{
+	return ns_min_u(TCP_IW_SEGS * mss, ns_max_u(2 * mss, TCP_IW_OCTETS));
+}
+
+/**
+ * tcp_cc_init() - start of a connection
+ * @cc:		State
+ * @ops:	Algorithm
+ * @mss:	Payload octets of a full segment
+ */
+void tcp_cc_init(struct tcp_cc *cc, const struct tcp_cc_ops *ops, uint32_t mss)
+{
+	*cc = (struct tcp_cc){
+		.ops = ops,
+		.mss = mss,
+		.cwnd = tcp_cc_initial_window(mss),
+		.ssthresh = TCP_SSTHRESH_INFINITE,
+	};
+	ops->init(cc);
+}
+
+/** tcp_cc_set_mss() - segments became smaller or larger; the window never falls under one of them */
+void tcp_cc_set_mss(struct tcp_cc *cc, uint32_t mss)
+{
+	cc->mss = mss;
+	cc->cwnd = ns_max_u(cc->cwnd, mss);
+}
+
+/**
+ * tcp_cc_restart() - RFC 5681 4.1 after an idle time, in Linux's gentler form
+ * @cc:		State
+ * @idle_ns:	Time since something was sent last
+ * @rto_ns:	The retransmission timeout
+ *
+ * Halves the window for every timeout of idleness (RFC 2861) down to the restart window; remembers
+ * where it was in ssthresh.
+ */
+void tcp_cc_restart(struct tcp_cc *cc, uint64_t idle_ns, uint64_t rto_ns)
+{
+	uint32_t restart = ns_min_u(tcp_cc_initial_window(cc->mss), cc->cwnd);
+
+	cc->ssthresh = ns_max_u(cc->ssthresh, cc->cwnd / 4 * 3);
+	for (; idle_ns > rto_ns && cc->cwnd > restart; idle_ns -= rto_ns)
+		cc->cwnd /= 2;
+	cc->cwnd = ns_max_u(cc->cwnd, restart);
+}
+
+/**
+ * tcp_cc_slow_start() - RFC 5681 3.1 with octet counting (RFC 3465), stretch ACKs in full
+ * @cc:		State, below ssthresh
+ * @acked:	Octets acknowledged
+ *
+ * Return: octets left over when ssthresh was reached
+ */
+uint32_t tcp_cc_slow_start(struct tcp_cc *cc, uint32_t acked)
+{
+	uint32_t room = ns_min_u(cc->ssthresh, TCP_CWND_MAX) - cc->cwnd;
+	uint32_t used = ns_min_u(acked, room);
+
+	cc->cwnd += used;
+	return acked - used;
+}
+
+const struct tcp_cc_ops *tcp_cc_find(const char *name, size_t len)
+{
+	for (size_t i = 0; i < NS_ARRAY_LEN(algorithms); i++) {
+		size_t n = 0;
+
+		while (algorithms[i]->name[n])
+			n++;
+		if (n == len && memcmp(algorithms[i]->name, name, len) == 0)
+			return algorithms[i];
+	}
+	return NULL;
+}

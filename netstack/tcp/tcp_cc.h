@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tcp_cc.h - congestion control: an algorithm sees a window, never a connection
+ *
+ * Theory of operation
+ *
+ * The recovery code (tcp_recovery.c) decides when something happened: octets were acknowledged, a loss
+ * was found, the timer ran out, a recovery ended. The algorithm decides what that means for cwnd
+ * and ssthresh. Everything is counted in octets. During fast recovery the window is PRR's and no
+ * algorithm is asked.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/mono.h"
+
+enum {
+	TCP_IW_SEGS = 10,                   /* RFC 6928 */
+	TCP_IW_OCTETS = 14600,              /* RFC 6928 2 */
+	TCP_SSTHRESH_INFINITE = 0x7fffffff, /* RFC 5681 3.1: arbitrarily high */
+	TCP_CWND_MAX = 1 << 30,
+};
+
+struct tcp_cc_ops;
+
+/** struct tcp_cc - the view an algorithm has; octets */
+struct tcp_cc {
+	const struct tcp_cc_ops *ops;
+	uint32_t cwnd, ssthresh;
+	uint32_t mss; /* payload octets of a full segment now */
+	union {
+		struct {
+			uint32_t acked; /* octets since cwnd grew last (RFC 3465 2.1) */
+		} reno;
+	};
+};
+
+/** struct tcp_cc_ack - what an acknowledgement brought */
+struct tcp_cc_ack {
+	uint32_t acked;       /* octets newly acknowledged, cumulative and selective */
+	uint32_t flight;      /* octets outstanding before it */
+	uint64_t rtt_ns;      /* newest sample, 0: none */
+	uint64_t srtt_ns;     /* smoothed, 0: none yet */
+	bool is_cwnd_limited; /* the window was what held the sender back */
+};
+
+/** struct tcp_cc_ops - one algorithm */
+struct tcp_cc_ops {
+	const char *name; /* as TCP_CONGESTION spells it */
+	void (*init)(struct tcp_cc *cc);
+	/** the window may grow; called in open, disorder and loss state */
+	void (*on_ack)(struct tcp_cc *cc, const struct tcp_cc_ack *a, struct mono now);
+	/** a loss was found by acknowledgements: set ssthresh; @flight octets outstanding */
+	void (*on_loss)(struct tcp_cc *cc, uint32_t flight, struct mono now);
+	/** the retransmission timer ran out: set ssthresh; the caller sets cwnd to one segment */
+	void (*on_rto)(struct tcp_cc *cc, uint32_t flight, struct mono now);
+	/** all octets of the loss are acknowledged; cwnd is ssthresh */
+	void (*on_recovered)(struct tcp_cc *cc, struct mono now);
+};
+
+extern const struct tcp_cc_ops tcp_cc_reno;
+
+void tcp_cc_init(struct tcp_cc *cc, const struct tcp_cc_ops *ops, uint32_t mss);
+uint32_t tcp_cc_initial_window(uint32_t mss);
+void tcp_cc_set_mss(struct tcp_cc *cc, uint32_t mss);
+void tcp_cc_restart(struct tcp_cc *cc, uint64_t idle_ns, uint64_t rto_ns);
+uint32_t tcp_cc_slow_start(struct tcp_cc *cc, uint32_t acked);
+/** tcp_cc_find() - an algorithm by name, or NULL */
+const struct tcp_cc_ops *tcp_cc_find(const char *name, size_t len);
+
+static inline bool tcp_cc_in_slow_start(const struct tcp_cc *cc)
+{
+	return cc->cwnd < cc->ssthresh;
+}

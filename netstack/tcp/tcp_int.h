@@ -1,0 +1,570 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tcp_int.h - the objects of TCP and who does what with them; this folder only
+ *
+ * Theory of operation
+ *
+ * Four kinds of object are found by four-tuple or port: a connection (struct tcp_conn), the handshake
+ * of one that a peer opens (struct tcp_halfopen, small, because a flood makes many), what is left of one
+ * after both FINs (struct tcp_tw, small, because a busy server has many), and the listener, which is a
+ * connection object in LISTEN with a struct tcp_listener.
+ *
+ * Nothing sends but tcp_output(), once a turn, over the connections that were marked dirty: arriving
+ * segments, timers and the program only change state and mark. So an acknowledgement leaves once a
+ * turn, with the window the program's reads have opened meanwhile, and octets leave in as large
+ * super-segments as the turn allows. The exceptions send at once because nothing is gained by waiting:
+ * resets, handshakes of half-open objects, TIME-WAIT answers, duplicate acknowledgements.
+ *
+ *   tcp.c          the instance: made, freed, told of ICMP, listed
+ *   tcp_conn.c     the object: made, failed, freed, marked dirty
+ *   tcp_user.c     what the program wants: transport_ops
+ *   tcp_in.c       arrival, RFC 9293 3.10.7        tcp_out.c      what to send now
+ *   tcp_listen.c   half-open objects, accept queue  tcp_xmit.c     building a segment
+ *   tcp_timewait.c compact TIME-WAIT                tcp_timer.c    one function a timer
+ *   tcp_ack.c      fifth check                      tcp_recovery.c open, disorder, recovery, loss
+ *   tcp_rtx.c      transmission records             tcp_sack.c     scoreboard
+ *   tcp_rcv.c      text, window, when to ACK        tcp_reasm.c    out-of-order islands
+ *   tcp_rtt.c tcp_isn.c tcp_seg.c tcp_fsm.c tcp_cc.c cc_*.c
+ *
+ * Ownership
+ *
+ * A connection belongs to the program that opened or accepted it (TCP_F_OWNED), to the accept queue of its
+ * listener (@parent), or, after close, to the protocol. tcp_conn_reap() frees it when it is CLOSED and
+ * nobody's; every entry point ends with it and touches the object no more.
+ *
+ * Time
+ *
+ * Five timers a connection, see tcp_timer.c. Half-open objects have one each, TIME-WAIT entries share one.
+ *
+ * Limits: the enums below; sockets and TIME-WAIT entries by ns_limits.
+ */
+#pragma once
+
+#include "base/list.h"
+#include "base/mono.h"
+#include "base/seq.h"
+#include "net/proto.h"
+#include "tcp/tcp.h"
+#include "tcp/tcp_cc.h"
+#include "tcp/tcp_fsm.h"
+#include "tcp/tcp_seg.h"
+
+/* Sizes: octets. */
+enum {
+	TCP_MSS_DEFAULT4 = 536,  /* RFC 9293 3.7.1 */
+	TCP_MSS_DEFAULT6 = 1220, /* RFC 9293 3.7.1 */
+	TCP_MSS_MIN =
+		88, /* a peer's smaller wish is not obeyed: its price is ours (CVE-2019-11479) */
+	TCP_PMTU_MIN4 =
+		552, /* linux net.ipv4.route.min_pmtu: an ICMP message may not ask for less */
+	TCP_PMTU_MIN6 = 1280, /* RFC 8200 5 */
+	TCP_SNDBUF_START = 256 << 10,
+	TCP_RCVBUF_START = 64 << 10,
+	TCP_BUF_MIN = 4096,        /* linux SOCK_MIN_*BUF in spirit */
+	TCP_OOO_SLACK = 256 << 10, /* memory the islands may hold beyond twice the receive buffer */
+	TCP_REF_MIN = 16384,       /* an island takes larger payload by reference, copies smaller */
+	TCP_SUPER_MAX = 65536,     /* octets one transmission record grows to */
+};
+
+/* Counts. */
+enum {
+	TCP_DUPTHRESH = 3,  /* RFC 5681 3.2, RFC 6675 2 */
+	TCP_REC_MAX = 4096, /* transmission records of one connection: bounds the work of an ACK */
+	TCP_REC_POOL = 1 << 18,   /* of one stack */
+	TCP_OOO_MAX = 512,        /* islands of one connection */
+	TCP_OOO_POOL = 1 << 16,   /* of one stack */
+	TCP_HALFOPEN_POOL = 8192, /* of one stack */
+	TCP_SYNQ_MIN = 128,       /* half-open of one listener, however small its backlog */
+	TCP_BACKLOG_MAX = 4096,   /* linux net.core.somaxconn */
+	TCP_SYN_RETRIES = 6,      /* linux net.ipv4.tcp_syn_retries */
+	TCP_SYNACK_RETRIES = 5,   /* linux net.ipv4.tcp_synack_retries */
+	TCP_RETRIES1 = 3,         /* RFC 9293 MUST-20 R1: look for another route */
+	TCP_RETRIES2 = 15,        /* RFC 9293 MUST-20 R2 as linux net.ipv4.tcp_retries2 */
+	TCP_ORPHAN_RETRIES = 8,   /* linux tcp_orphan_retries() */
+	TCP_QUICK_ACKS = 16,      /* linux TCP_MAX_QUICKACKS */
+	TCP_OUT_BUDGET = 4, /* super-segments a connection sends before the next has its turn */
+	TCP_CHALLENGE_MAX = 1000, /* challenge acknowledgements a second of one stack, RFC 5961 7 */
+	TCP_KEEPCNT = 9,          /* linux net.ipv4.tcp_keepalive_probes */
+};
+
+/* Durations: nanoseconds. */
+#define TCP_RTO_INITIAL_NS   (1 * NS_PER_SEC)   /* RFC 6298 2.1 */
+#define TCP_RTO_AFTER_SYN_NS (3 * NS_PER_SEC)   /* RFC 6298 5.7 */
+#define TCP_RTO_MIN_NS       (200 * NS_PER_MS)  /* linux TCP_RTO_MIN; deviates from RFC 6298 2.4 */
+#define TCP_RTO_MAX_NS       (120 * NS_PER_SEC) /* linux TCP_RTO_MAX */
+#define TCP_DELACK_NS        (40 * NS_PER_MS) /* linux TCP_DELACK_MIN; RFC 9293 MUST-58 asks < 500 ms */
+#define TCP_CORK_NS          (200 * NS_PER_MS)         /* tcp(7): ceiling of TCP_CORK */
+#define TCP_2MSL_NS          (60 * NS_PER_SEC)         /* linux TCP_TIMEWAIT_LEN */
+#define TCP_FIN_WAIT_NS      (60 * NS_PER_SEC)         /* linux net.ipv4.tcp_fin_timeout */
+#define TCP_OOW_NS           (500 * NS_PER_MS)         /* linux net.ipv4.tcp_invalid_ratelimit */
+#define TCP_PAWS_IDLE_NS     (24 * 86400 * NS_PER_SEC) /* RFC 7323 5.5 */
+#define TCP_KEEPIDLE_NS      (7200 * NS_PER_SEC)       /* RFC 9293 MUST-28 */
+#define TCP_KEEPINTVL_NS     (75 * NS_PER_SEC)
+
+enum tcp_kind {
+	TCP_KIND_CONN,
+	TCP_KIND_HALFOPEN,
+	TCP_KIND_TIMEWAIT,
+};
+
+/** enum tcp_rec_flag - RFC 6675 in a record's words */
+enum tcp_rec_flag {
+	TCP_REC_SACKED = 1u << 0,  /* the peer has it */
+	TCP_REC_LOST = 1u << 1,    /* believed lost */
+	TCP_REC_RETRANS = 1u << 2, /* sent again, this copy is counted in the pipe */
+	TCP_REC_EVER = 1u << 3,    /* was ever sent again: no round-trip sample (Karn) */
+};
+
+/** struct tcp_rec - octets [seq, seq + len) that were sent together; FIN counts as an octet */
+struct tcp_rec {
+	struct list node;
+	struct seq seq;
+	uint32_t len;
+	uint16_t mss;   /* payload octets of its wire segments */
+	uint8_t flags;  /* enum tcp_rec_flag */
+	struct mono tx; /* sent last */
+};
+
+/** struct tcp_ooo - an island of octets [start, end) beyond a hole */
+struct tcp_ooo {
+	struct list node;
+	struct seq start, end;
+	struct bytes b;
+};
+
+/** struct tcp_listener - what a connection object in LISTEN has besides */
+struct tcp_listener {
+	struct tcp_conn *c;
+	struct list accept_q; /* struct tcp_conn.accept_node, oldest first */
+	struct list syn_q;    /* struct tcp_halfopen.node, oldest first */
+	uint32_t accept_cnt, syn_cnt;
+	uint32_t backlog;
+};
+
+/** struct tcp_halfopen - SYN-RECEIVED of a passive open */
+struct tcp_halfopen {
+	struct demux_conn dc;
+	struct list node;
+	struct tcp_listener *l;
+	struct timer timer;
+	struct seq irs, iss;
+	uint32_t ts_recent, ts_off;
+	uint32_t wnd_edge; /* octets offered beyond irs + 1 */
+	uint16_t peer_wnd; /* of the SYN, not scaled */
+	uint16_t peer_mss;
+	uint16_t adv_mss;
+	uint8_t snd_wscale, rcv_wscale;
+	bool has_ts, has_sack, has_wscale;
+	bool is_acked; /* the ACK came, TCP_DEFER_ACCEPT still waits for octets */
+	uint8_t retries;
+	struct mono sent_at, since, oow_at;
+};
+
+/** struct tcp_tw - TIME-WAIT */
+struct tcp_tw {
+	struct demux_conn dc;
+	struct list node; /* in order of @expires */
+	struct mono expires;
+	struct seq snd_nxt, rcv_nxt;
+	uint32_t rcv_wnd; /* octets */
+	uint32_t ts_recent, ts_off;
+	struct mono ts_recent_at, oow_at;
+	uint8_t rcv_wscale, tos;
+	bool has_ts;
+};
+
+enum tcp_conn_flag {
+	TCP_F_OWNED = 1u << 0,       /* the program holds the pointer */
+	TCP_F_DIRTY = 1u << 1,       /* in the list of tcp_output() */
+	TCP_F_HASHED = 1u << 2,      /* found by four-tuple */
+	TCP_F_ACTIVE = 1u << 3,      /* opened by connect() */
+	TCP_F_SYN_DUE = 1u << 4,     /* SYN or SYN-ACK to send (again) */
+	TCP_F_ACK_NOW = 1u << 5,     /* acknowledge at the end of this turn */
+	TCP_F_PROBE_DUE = 1u << 6,   /* window or keepalive probe to send */
+	TCP_F_PUSH = 1u << 7,        /* send what there is once, however little */
+	TCP_F_TS = 1u << 8,          /* RFC 7323 timestamps negotiated */
+	TCP_F_SACK = 1u << 9,        /* RFC 2018 negotiated */
+	TCP_F_WSCALE = 1u << 10,     /* RFC 7323 window scale negotiated */
+	TCP_F_FIN_QUEUED = 1u << 11, /* the program is done sending */
+	TCP_F_FIN_SENT = 1u << 12,   /* snd_fin is valid */
+	TCP_F_FIN_KNOWN = 1u << 13,  /* rcv_fin is valid, perhaps beyond a hole */
+	TCP_F_FIN_RCVD = 1u << 14,   /* everything up to it is in */
+	TCP_F_NOSPACE =
+		1u << 15, /* the program met a full send queue: tell it when there is room */
+	TCP_F_NODELAY = 1u << 16,
+	TCP_F_CORK = 1u << 17,
+	TCP_F_MORE = 1u << 18, /* the last commit announced more */
+	TCP_F_KEEPALIVE = 1u << 19,
+	TCP_F_SNDBUF_FIXED = 1u << 20,
+	TCP_F_RCVBUF_FIXED = 1u << 21,
+	TCP_F_NO_QUICKACK = 1u << 22, /* TCP_QUICKACK off */
+	TCP_F_PINGPONG = 1u << 23,    /* requests and answers: acknowledgements ride on data */
+	TCP_F_DSACK = 1u << 24,       /* dsack is to be reported */
+	TCP_F_CWND_LIMITED = 1u << 25,
+	TCP_F_LINGER0 = 1u << 26,
+	TCP_F_ORPHAN = 1u << 27,
+	TCP_F_RTT_SEEN = 1u << 28,  /* srtt is valid */
+	TCP_F_HAD_LOSS = 1u << 29,  /* recover is valid (RFC 6582 3.2 step 2) */
+	TCP_F_SHUT_RECV = 1u << 30, /* the program is gone: arriving text is answered with RST */
+};
+
+/** enum tcp_pend - program's wishes that wait for a time argument */
+enum tcp_pend {
+	TCP_PEND_SHUT = 1u << 0,
+	TCP_PEND_CLOSE = 1u << 1,
+	TCP_PEND_ABORT = 1u << 2,
+};
+
+/** enum tcp_ca - as Linux numbers them in TCP_INFO */
+enum tcp_ca {
+	TCP_CA_OPEN = 0,
+	TCP_CA_DISORDER = 1,
+	TCP_CA_CWR = 2,
+	TCP_CA_RECOVERY = 3,
+	TCP_CA_LOSS = 4,
+};
+
+/** struct tcp_conn - RFC 9293 3.3.1, in its words where it has some */
+struct tcp_conn {
+	struct tcp *t;
+	struct demux_conn dc; /* key: who talks with whom */
+	struct demux_bind bind;
+	struct list all_node;   /* struct tcp.conns */
+	struct list dirty_node; /* struct tcp.dirty */
+	void *user;
+	uint32_t id; /* for the trace */
+	enum tcp_state state;
+	uint32_t flags;                /* enum tcp_conn_flag */
+	uint8_t pend;                  /* enum tcp_pend */
+	int err;                       /* negative errno that ended it */
+	int soft_err;                  /* negative errno of the last ICMP error (RFC 5461) */
+	struct tcp_listener *listener; /* in LISTEN */
+	struct tcp_listener *parent;   /* waits in its accept queue */
+	struct list accept_node;
+
+	/* path */
+	struct dst dst;
+	uint32_t pmtu; /* octets, 0: the route's; lowered by ICMP */
+	uint16_t peer_mss, adv_mss, user_mss;
+	uint32_t mss; /* payload octets of a full segment now */
+	uint8_t tos, ttl;
+
+	/* sending */
+	struct seq iss, snd_una, snd_nxt, snd_wl1, snd_wl2, snd_fin;
+	struct seq snd_sml; /* end of the last segment below mss (Minshall's Nagle) */
+	uint32_t snd_wnd, snd_wnd_max;
+	uint8_t snd_wscale;
+	struct bytes sndq; /* its head is the octet of snd_una */
+	uint32_t sndbuf;
+	uint32_t notsent_lowat;
+
+	/* transmission records, see tcp_rtx.c */
+	struct list recs;
+	uint32_t rec_cnt;
+	struct tcp_rec *rtx_next, *lost_edge, *sack_hint, *sack_top;
+	uint32_t sacked_len, lost_len, retrans_len; /* without SACK, sacked_len is an estimate */
+	struct tcp_sack_block sack_seen[TCP_SACK_MAX];
+
+	/* recovery, see tcp_recovery.c */
+	struct tcp_cc cc;
+	enum tcp_ca ca;
+	struct seq recover;
+	uint32_t dupack_cnt;
+	uint32_t recover_fs, prr_delivered, prr_out;
+	struct seq cwnd_seq;
+	uint32_t flight_max;
+
+	/* round trip, see tcp_rtt.c */
+	uint64_t srtt_ns, rttvar_ns, rto_ns, min_rtt_ns;
+	uint8_t backoff;       /* doublings of rto_ns */
+	uint8_t probe_backoff; /* doublings of the window probe's interval */
+	uint16_t retries;      /* timeouts in a row */
+	uint16_t probe_cnt;    /* probes in a row without an answer */
+	uint16_t syn_retries;
+	struct mono syn_at;   /* the SYN or SYN-ACK was sent */
+	struct mono progress; /* snd_una moved, or the first octet was sent after silence */
+	struct mono probe_since;
+
+	/* receiving, see tcp_rcv.c */
+	struct seq irs, rcv_nxt, rcv_fin;
+	struct seq rcv_adv;   /* right edge we offered */
+	struct seq rcv_acked; /* ACK field sent last (Last.ACK.sent) */
+	uint8_t rcv_wscale;
+	uint8_t quick_cnt;
+	uint16_t rcv_mss; /* payload octets of the peer's full segments, estimated */
+	struct bytes rcvq;
+	uint32_t rcvbuf, wnd_clamp;
+	struct seq round_edge; /* autotuning: the window's edge when the round began */
+	struct mono round_start;
+	uint64_t rcv_rtt_ns;
+	uint32_t ts_recent, ts_off;
+	struct mono ts_recent_at;
+	struct list islands;
+	uint32_t island_cnt;
+	uint64_t island_charge;
+	struct tcp_ooo *recent[TCP_SACK_MAX]; /* islands that grew last, newest first */
+	struct tcp_sack_block dsack;
+	uint8_t sack_news; /* changes of the islands since the last ACK */
+	struct mono oow_at;
+
+	/* timers, see tcp_timer.c */
+	struct timer rto_timer, persist_timer, delack_timer, keep_timer, life_timer;
+	uint64_t keepidle_ns, keepintvl_ns, user_timeout_ns, linger2_ns, defer_ns;
+	uint16_t keepcnt, keep_cnt;
+	uint8_t syncnt;
+
+	/* for TCP_INFO */
+	struct mono rx_at, data_rx_at, ack_rx_at, data_tx_at;
+	uint64_t bytes_acked, bytes_received, bytes_sent, bytes_retrans;
+	uint32_t segs_in, segs_out, data_segs_in, data_segs_out, total_retrans;
+};
+
+/** struct tcp - one stack's TCP */
+struct tcp {
+	struct ns_core *core;
+	struct net *net;
+	struct user_ops users;
+	struct demux *demux;
+	struct pool conn_pool, halfopen_pool, tw_pool, rec_pool, ooo_pool, listener_pool;
+	struct list conns, dirty;
+	struct list tws;
+	struct timer tw_timer;
+	struct hash_key isn_key, ts_key;
+	uint32_t next_id;
+	uint32_t orphan_cnt, orphan_max;
+	struct mono challenge_second;
+	uint32_t challenge_left;
+	bool drop_missing_ts; /* RFC 7323 3.2 SHOULD; off: as Linux, some middleboxes strip them */
+	bool rfc1337;         /* TIME-WAIT ignores RST */
+};
+
+/** struct tcp_arrival - one segment on its way through the checks of RFC 9293 3.10.7.4 */
+struct tcp_arrival {
+	struct tcp_conn *c;
+	struct tcp_seg *s;
+	struct mono now;
+	enum drop drop; /* set by the step that stops */
+};
+
+enum step {
+	STEP_NEXT,
+	STEP_STOP,
+};
+
+typedef enum step (*step_fn)(struct tcp_arrival *a);
+
+/* --- small readings ------------------------------------------------------------------------ */
+
+static inline const struct ns_endpoint *tcp_local(const struct tcp_conn *c)
+{
+	return &c->dc.key.local;
+}
+
+static inline const struct ns_endpoint *tcp_remote(const struct tcp_conn *c)
+{
+	return &c->dc.key.remote;
+}
+
+static inline bool tcp_has(const struct tcp_conn *c, uint32_t flag)
+{
+	return (c->flags & flag) != 0;
+}
+
+/** tcp_flight() - sequence numbers sent and not acknowledged (FlightSize) */
+static inline uint32_t tcp_flight(const struct tcp_conn *c)
+{
+	return (uint32_t)seq_diff(c->snd_nxt, c->snd_una);
+}
+
+/** tcp_pipe() - RFC 6675 4: octets believed to be in the network */
+static inline uint32_t tcp_pipe(const struct tcp_conn *c)
+{
+	return tcp_flight(c) + c->retrans_len - c->sacked_len - c->lost_len;
+}
+
+/** tcp_fin_acked() - our FIN was sent and acknowledged */
+static inline bool tcp_fin_acked(const struct tcp_conn *c)
+{
+	return tcp_has(c, TCP_F_FIN_SENT) && seq_lt(c->snd_fin, c->snd_una);
+}
+
+/** tcp_unsent() - octets of the send queue that were never sent */
+static inline uint32_t tcp_unsent(const struct tcp_conn *c)
+{
+	uint32_t sent = tcp_flight(c);
+
+	if (tcp_has(c, TCP_F_FIN_SENT))
+		return 0;
+	return (uint32_t)bytes_len(&c->sndq) - sent;
+}
+
+/** tcp_rcv_wnd() - octets of the window we offered that are still open */
+static inline uint32_t tcp_rcv_wnd(const struct tcp_conn *c)
+{
+	int32_t n = seq_diff(c->rcv_adv, c->rcv_nxt);
+
+	return n > 0 ? (uint32_t)n : 0;
+}
+
+/** tcp_ts_now() - our timestamp clock, 1 ms ticks from a random offset (RFC 7323 5.4) */
+static inline uint32_t tcp_ts_now(uint32_t ts_off, struct mono now)
+{
+	return (uint32_t)(now.ns / NS_PER_MS) + ts_off;
+}
+
+static inline struct ns_stats *tcp_stats(const struct tcp *t)
+{
+	return t->core->stats;
+}
+
+/* --- tcp_conn.c ---------------------------------------------------------------------------- */
+
+ns_must_check struct tcp_conn *tcp_conn_new(struct tcp *t);
+void tcp_conn_free(struct tcp_conn *c);
+void tcp_conn_detach(struct tcp_conn *c);
+void tcp_conn_reap(struct tcp_conn *c);
+void tcp_conn_dirty(struct tcp_conn *c);
+void tcp_conn_tell(struct tcp_conn *c, uint32_t mask, int err);
+void tcp_conn_fail(struct tcp_conn *c, int err, const char *why);
+void tcp_conn_reset(struct tcp_conn *c, int err, const char *why, struct mono now);
+ns_must_check int tcp_conn_hash(struct tcp_conn *c);
+void tcp_conn_orphan(struct tcp_conn *c, struct mono now);
+void tcp_conn_start(struct tcp_conn *c, struct mono now);
+void tcp_conn_established(struct tcp_conn *c, struct mono now);
+
+/* --- tcp_in.c ------------------------------------------------------------------------------ */
+
+enum drop tcp_input(void *self, struct pkt *p, const struct ip_rx *ip, struct mono now);
+enum drop tcp_conn_input(struct tcp_conn *c, struct tcp_seg *s, struct mono now);
+void tcp_challenge_ack(struct tcp_conn *c, struct mono now);
+bool tcp_oow_allows(struct mono *at, const struct tcp_seg *s, struct mono now);
+
+/* --- tcp_listen.c -------------------------------------------------------------------------- */
+
+enum drop tcp_listen_input(struct tcp_conn *lc, struct tcp_seg *s, const struct seq *iss,
+			   struct mono now);
+enum drop tcp_halfopen_input(struct tcp *t, struct demux_conn *dc, struct tcp_seg *s,
+			     struct mono now);
+void tcp_halfopen_error(struct tcp *t, struct demux_conn *dc, const struct icmp_err *e);
+ns_must_check int tcp_listen_start(struct tcp_conn *c, int backlog);
+void tcp_listen_stop(struct tcp_conn *c, struct mono now, bool is_quiet);
+struct tcp_conn *tcp_listen_take(struct tcp_conn *c);
+void tcp_listen_ready(struct tcp_conn *c);
+
+/* --- tcp_timewait.c ------------------------------------------------------------------------ */
+
+void tcp_timewait_enter(struct tcp_conn *c, struct mono now);
+enum drop tcp_timewait_input(struct tcp *t, struct demux_conn *dc, struct tcp_seg *s,
+			     struct mono now);
+void tcp_timewait_clear(struct tcp *t);
+void tcp_timewait_init(struct tcp *t);
+
+/* --- tcp_ack.c ----------------------------------------------------------------------------- */
+
+enum step tcp_ack_in(struct tcp_arrival *a);
+void tcp_window_in(struct tcp_conn *c, const struct tcp_seg *s);
+
+/* --- tcp_rtx.c ----------------------------------------------------------------------------- */
+
+/** struct tcp_delivered - what one acknowledgement took out of the network */
+struct tcp_delivered {
+	uint32_t acked;  /* octets, cumulative, that were not SACKed before */
+	uint32_t sacked; /* octets newly SACKed */
+	uint64_t rtt_ns; /* a valid sample, 0: none */
+	bool is_una_moved;
+	bool has_retrans; /* some of it was sent more than once: no sample */
+};
+
+bool tcp_rtx_can_add(struct tcp_conn *c, struct mono now);
+void tcp_rtx_add(struct tcp_conn *c, struct seq seq, uint32_t len, struct mono now);
+void tcp_rtx_ack(struct tcp_conn *c, struct seq ack, struct tcp_delivered *d, struct mono now);
+bool tcp_rtx_split(struct tcp_conn *c, struct tcp_rec *r, uint32_t len);
+void tcp_rtx_merge_prev(struct tcp_conn *c, struct tcp_rec *r);
+struct tcp_rec *tcp_rtx_next(struct tcp_conn *c);
+void tcp_rtx_sent(struct tcp_conn *c, struct tcp_rec *r, struct mono now);
+void tcp_rtx_mark_sacked(struct tcp_conn *c, struct tcp_rec *r);
+void tcp_rtx_mark_lost(struct tcp_conn *c, struct tcp_rec *r);
+void tcp_rtx_lose_all(struct tcp_conn *c, bool is_timeout);
+void tcp_rtx_lose_head(struct tcp_conn *c);
+void tcp_rtx_clear(struct tcp_conn *c);
+struct tcp_rec *tcp_rec_next(const struct tcp_conn *c, const struct tcp_rec *r);
+struct tcp_rec *tcp_rec_prev(const struct tcp_conn *c, const struct tcp_rec *r);
+struct tcp_rec *tcp_rec_first(const struct tcp_conn *c);
+
+/* --- tcp_sack.c ---------------------------------------------------------------------------- */
+
+void tcp_sack_in(struct tcp_conn *c, const struct tcp_seg *s, struct seq prior_una,
+		 struct tcp_delivered *d, struct mono now);
+void tcp_sack_mark_lost(struct tcp_conn *c);
+
+/* --- tcp_recovery.c ------------------------------------------------------------------------ */
+
+void tcp_recovery_on_ack(struct tcp_conn *c, const struct tcp_delivered *d, uint32_t flight,
+			 bool is_dup, struct mono now);
+void tcp_recovery_on_rto(struct tcp_conn *c, struct mono now);
+void tcp_recovery_on_mtu(struct tcp_conn *c);
+void tcp_recovery_sent(struct tcp_conn *c, bool is_limited);
+
+/* --- tcp_rtt.c ----------------------------------------------------------------------------- */
+
+void tcp_rtt_init(struct tcp_conn *c);
+void tcp_rtt_sample(struct tcp_conn *c, uint64_t rtt_ns);
+uint64_t tcp_rto_ns(const struct tcp_conn *c);
+
+/* --- tcp_rcv.c ----------------------------------------------------------------------------- */
+
+enum step tcp_text_in(struct tcp_arrival *a);
+enum step tcp_fin_in(struct tcp_arrival *a);
+void tcp_rcv_start(struct tcp_conn *c);
+uint8_t tcp_rcv_wscale_for(uint32_t max_len);
+uint16_t tcp_rcv_offer(struct tcp_conn *c, bool is_syn);
+bool tcp_rcv_update_due(const struct tcp_conn *c);
+void tcp_rcv_acked(struct tcp_conn *c);
+void tcp_rcv_quickack(struct tcp_conn *c);
+
+/* --- tcp_reasm.c --------------------------------------------------------------------------- */
+
+enum drop tcp_reasm_add(struct tcp_conn *c, struct tcp_seg *s);
+void tcp_reasm_pull(struct tcp_conn *c);
+void tcp_reasm_clear(struct tcp_conn *c);
+void tcp_reasm_blocks(struct tcp_conn *c, struct tcp_opts *o);
+void tcp_reasm_dsack(struct tcp_conn *c, struct seq start, struct seq end);
+
+/* --- tcp_timer.c --------------------------------------------------------------------------- */
+
+void tcp_timers_init(struct tcp_conn *c);
+void tcp_timers_cancel(struct tcp_conn *c);
+void tcp_timer_set(struct tcp_conn *c, struct timer *t, struct mono when);
+void tcp_timer_stop(struct tcp_conn *c, struct timer *t);
+void tcp_rto_arm(struct tcp_conn *c, struct mono now);
+void tcp_persist_arm(struct tcp_conn *c, uint64_t delay_ns, struct mono now);
+void tcp_keep_restart(struct tcp_conn *c, struct mono now);
+
+/* --- tcp_out.c, tcp_xmit.c ------------------------------------------------------------------ */
+
+void tcp_output(void *self, struct mono now);
+ns_must_check int tcp_route(struct tcp_conn *c);
+void tcp_mss_sync(struct tcp_conn *c);
+ns_must_check int tcp_xmit(struct tcp_conn *c, struct seq seq, uint32_t len, uint8_t flags,
+			   struct mono now);
+int tcp_send_ack(struct tcp_conn *c, struct mono now);
+void tcp_send_rst(struct tcp_conn *c, struct mono now);
+uint16_t tcp_mss_for(const struct dst *d, const struct ns_addr *remote, uint16_t user_mss);
+void tcp_reply(struct tcp *t, struct tcp_emit *e, uint8_t tos, struct mono now);
+void tcp_reply_rst(struct tcp *t, const struct tcp_seg *s, struct mono now);
+
+/* --- tcp.c --------------------------------------------------------------------------------- */
+
+void tcp_rows(void *self, void (*fn)(void *ctx, const struct ns_sock_row *row), void *ctx);
+int tcp_info(void *conn, struct mono now, struct ns_tcp_info *ret_info);
+
+/* --- tcp_user.c ---------------------------------------------------------------------------- */
+
+void tcp_user_flush(struct tcp_conn *c, struct mono now);
+uint32_t tcp_send_space(const struct tcp_conn *c);
+
+/* --- tcp_isn.c ----------------------------------------------------------------------------- */
+
+void tcp_isn_init(struct tcp *t);
+struct seq tcp_isn(const struct tcp *t, const struct demux_key *k, struct mono now);
+uint32_t tcp_ts_offset(const struct tcp *t, const struct demux_key *k);

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tcp_out.c - what to send now
+ *
+ * Theory of operation
+ *
+ * Once a turn tcp_output() visits the connections that were marked dirty, in rounds: a few
+ * super-segments each, so that no one fills the link alone. A visit does, in this order: what the program
+ * asked for without a time (close, abort), the handshake, an acknowledgement that has to carry SACK
+ * blocks, what is lost, what is new, a probe that is due, an acknowledgement that found nothing to ride
+ * on. At the end the timers are set by what is outstanding and what is held back.
+ *
+ * New octets leave in the largest super-segment that the peer's window, the congestion window and the
+ * path allow, in full segments. A rest below one segment leaves when it is the end of the queue and
+ * Nagle in Minshall's form (RFC 9293 3.8.6.2.1, linux tcp_nagle_check()), TCP_CORK and MSG_MORE let it, or
+ * when it is half of the largest window the peer ever had (silly window avoidance).
+ *
+ * A link without room or an empty pool leaves the connection dirty: the next call, which a writable
+ * link brings about, goes on. Nothing is dropped.
+ *
+ * Time: sets rto and persist; see tcp_timer.c.
+ *
+ * References: RFC 9293 3.8.6, 3.7.4; RFC 6675 5 (C); RFC 5681 4.1; linux v6.1 net/ipv4/tcp_output.c
+ * tcp_write_xmit().
+ */
+#include <errno.h>
+
+#include "tcp/tcp_int.h"
+
+/** enum visit - how a visit ended */
+enum visit {
+	VISIT_DONE,    /* nothing more to send now */
+	VISIT_AGAIN,   /* budget used, more is ready */
+	VISIT_BLOCKED, /* link or memory: come back with the next call */
+};
+
+/** struct room - what may leave now, octets */
+struct room {
+	uint32_t wnd;  /* of the peer's window */
+	uint32_t cwnd; /* of the congestion window */
+	uint32_t gso;  /* in one super-segment, a multiple of mss */
+};
+
+static uint32_t hdr_len(const struct tcp_conn *c)
+{
+	uint32_t ip = ns_addr_is_v4(&tcp_remote(c)->addr) ? 20 : 40;
+
+	return ip + TCP_HDR_LEN + (tcp_has(c, TCP_F_TS) ? TCP_TS_LEN : 0u);
+}
+
+static struct room room_of(const struct tcp_conn *c, struct seq from)
+{
+	int32_t wnd = seq_diff(seq_add(c->snd_una, c->snd_wnd), from);
+	uint32_t pipe = tcp_pipe(c);
+
+	return (struct room){
+		.wnd = wnd > 0 ? (uint32_t)wnd : 0,
+		.cwnd = c->cc.cwnd > pipe ? c->cc.cwnd - pipe : 0,
+		.gso = net_dst_gso(c->t->net, &c->dst, c->mss, hdr_len(c)),
+	};
+}
+
+/* RFC 6675 5 (C) for what is lost. Octets sent, 0: nothing to send or not allowed, -EAGAIN. */
+static int send_lost(struct tcp_conn *c, struct mono now)
+{
+	struct tcp_rec *r = tcp_rtx_next(c);
+	struct room room;
+	uint32_t len, payload;
+	uint8_t flags = TCP_ACK;
+	int n;
+
+	if (!r)
+		return 0;
+	room = room_of(c, r->seq);
+	len = r->len;
+	if (room.cwnd < ns_min_u(len, c->mss))
+		return 0;
+	/* a peer that took its window back gets one segment at the window's start, as a probe */
+	if (room.wnd < ns_min_u(len, c->mss) && !seq_eq(r->seq, c->snd_una))
+		return 0;
+	if (len > c->mss)
+		len = ns_min_u(len, ns_max_u(ns_min_u(room.cwnd, ns_min_u(room.wnd, room.gso)) /
+						     c->mss * c->mss,
+					     c->mss));
+	if (len < r->len && !tcp_rtx_split(c, r, len))
+		len = ns_min_u(r->len, room.gso);
+	payload = len;
+	if (tcp_has(c, TCP_F_FIN_SENT) && seq_lt(c->snd_fin, seq_add(r->seq, len))) {
+		payload--;
+		flags |= TCP_FIN;
+	}
+	if (seq_eq(seq_add(r->seq, payload), seq_add(c->snd_una, (uint32_t)bytes_len(&c->sndq))))
+		flags |= TCP_PSH;
+	n = tcp_xmit(c, r->seq, payload, flags, now);
+	if (n < 0)
+		return n;
+	if ((uint32_t)n < payload) {
+		if (!tcp_rtx_split(c, r, (uint32_t)n))
+			return n; /* at the cap: it goes again whole, later */
+		len = (uint32_t)n;
+	}
+	tcp_rtx_sent(c, r, now);
+	stat_add(tcp_stats(c->t), STAT_TCP_RETRANS_SEGS, (len + c->mss - 1) / c->mss);
+	c->total_retrans += (len + c->mss - 1) / c->mss;
+	c->bytes_retrans += payload;
+	c->prr_out += len;
+	return (int)len;
+}
+
+/* May a rest below one segment at the end of the queue leave? */
+static bool may_send_rest(const struct tcp_conn *c)
+{
+	if (tcp_has(c, TCP_F_FIN_QUEUED | TCP_F_PUSH))
+		return true;
+	if (tcp_has(c, TCP_F_CORK | TCP_F_MORE))
+		return false;
+	return tcp_has(c, TCP_F_NODELAY) || tcp_flight(c) == 0 || seq_le(c->snd_sml, c->snd_una);
+}
+
+/* Octets of @unsent that leave in the next segment; sets whether the congestion window was the limit. */
+static uint32_t sendable(const struct tcp_conn *c, uint32_t unsent, const struct room *room,
+			 bool *ret_is_limited)
+{
+	uint32_t len = ns_min_u(unsent, room->wnd);
+	uint32_t rest;
+
+	if (len > room->cwnd) {
+		len = room->cwnd - room->cwnd % c->mss; /* full segments only (linux counts them) */
+		*ret_is_limited = true;
+	}
+	len = ns_min_u(len, room->gso);
+	rest = len % c->mss;
+	if (rest == 0)
+		return len;
+	if (len == unsent ? may_send_rest(c) : tcp_has(c, TCP_F_PUSH))
+		return len;
+	if (len == rest && rest >= c->snd_wnd_max / 2 && c->snd_wnd_max)
+		return len; /* RFC 9293 3.8.6.2.1 (3): all that this peer will ever take at once */
+	return len - rest;
+}
+
+/* The FIN may go with the octets that end the queue, or alone; neither window is asked (a FIN at a zero window is taken). */
+static bool fin_goes(const struct tcp_conn *c, uint32_t unsent, uint32_t len)
+{
+	return tcp_has(c, TCP_F_FIN_QUEUED) && !tcp_has(c, TCP_F_FIN_SENT) && len == unsent;
+}
+
+/* RFC 5681 4.1: what was learned of the path long ago is not for a burst now. */
+static void restart_after_idle(struct tcp_conn *c, struct mono now)
+{
+	uint64_t idle = mono_since(now, c->data_tx_at);
+
+	if (tcp_flight(c) == 0 && c->bytes_sent && idle > c->rto_ns)
+		tcp_cc_restart(&c->cc, idle, c->rto_ns);
+}
+
+/* Octets that never left. Octets sent (FIN counts), 0: nothing to send or not allowed, -EAGAIN. */
+static int send_new(struct tcp_conn *c, bool *ret_is_limited, struct mono now)
+{
+	uint32_t unsent = tcp_unsent(c);
+	uint8_t flags = TCP_ACK;
+	struct room room;
+	uint32_t len;
+	bool has_fin;
+	int n;
+
+	if (unsent == 0 && !fin_goes(c, 0, 0))
+		return 0;
+	restart_after_idle(c, now);
+	room = room_of(c, c->snd_nxt);
+	len = sendable(c, unsent, &room, ret_is_limited);
+	has_fin = fin_goes(c, unsent, len);
+	if (len == 0 && !has_fin)
+		return 0;
+	if (!tcp_rtx_can_add(c, now))
+		return -EAGAIN;
+	if (len == unsent)
+		flags |= TCP_PSH;
+	if (has_fin)
+		flags |= TCP_FIN;
+	if (unsent == 0)
+		flags &= (uint8_t)~TCP_PSH;
+	n = tcp_xmit(c, c->snd_nxt, len, flags, now);
+	if (n < 0)
+		return n;
+	if (tcp_flight(c) == 0)
+		c->progress = now;
+	if ((uint32_t)n < len) {
+		has_fin = false;
+		len = (uint32_t)n;
+	}
+	if (len % c->mss)
+		c->snd_sml = seq_add(c->snd_nxt, len);
+	if (has_fin) {
+		c->snd_fin = seq_add(c->snd_nxt, len);
+		c->flags |= TCP_F_FIN_SENT;
+		n++;
+	}
+	tcp_rtx_add(c, c->snd_nxt, (uint32_t)n, now);
+	c->snd_nxt = seq_add(c->snd_nxt, (uint32_t)n);
+	stat_add(tcp_stats(c->t), STAT_TCP_OCTETS_OUT, len);
+	if (c->ca == TCP_CA_RECOVERY)
+		c->prr_out += (uint32_t)n;
+	return n;
+}
+
+/* SYN, or SYN-ACK when the opens crossed. */
+static enum visit send_syn(struct tcp_conn *c, struct mono now)
+{
+	uint8_t flags = c->state == TCP_SYN_SENT ? TCP_SYN : TCP_SYN | TCP_ACK;
+
+	if (!tcp_has(c, TCP_F_SYN_DUE)) {
+		if (tcp_has(c, TCP_F_ACK_NOW) && c->state == TCP_SYN_RCVD)
+			(void)tcp_send_ack(c, now);
+		return VISIT_DONE;
+	}
+	if (tcp_xmit(c, c->iss, 0, flags, now) < 0)
+		return VISIT_BLOCKED;
+	c->flags &= ~TCP_F_SYN_DUE;
+	c->syn_at = now;
+	if (!timer_is_armed(&c->rto_timer))
+		tcp_rto_arm(c, now);
+	return VISIT_DONE;
+}
+
+/* RFC 9293 3.8.6.1, 3.8.4: an empty segment the peer must answer, at a sequence number it has. */
+static int send_probe(struct tcp_conn *c, struct mono now)
+{
+	int n = tcp_xmit(c, seq_add(c->snd_una, UINT32_MAX), 0, TCP_ACK, now);
+
+	if (n < 0)
+		return n;
+	stat_inc(tcp_stats(c->t), STAT_TCP_PROBES);
+	return 0;
+}
+
+/*
+ * A probe is due. When the window is open and only too small (or a cork held the rest back) octets
+ * are the better probe: they leave now, once, however few.
+ */
+static int serve_probe(struct tcp_conn *c, bool *ret_is_limited, struct mono now)
+{
+	int n = 0;
+
+	c->flags |= TCP_F_PUSH;
+	if (c->snd_wnd > tcp_flight(c))
+		n = send_new(c, ret_is_limited, now);
+	c->flags &= ~TCP_F_PUSH;
+	if (n == 0)
+		n = send_probe(c, now);
+	if (n < 0)
+		return n;
+	if (tcp_unsent(c))
+		c->probe_cnt++;
+	c->flags &= ~TCP_F_PROBE_DUE;
+	return 0;
+}
+
+/* Timers by what is outstanding and what is held back. */
+static void set_timers(struct tcp_conn *c, bool is_blocked, struct mono now)
+{
+	bool is_held = tcp_flight(c) == 0 && tcp_unsent(c) > 0 && !is_blocked;
+
+	if (tcp_flight(c) && !timer_is_armed(&c->rto_timer))
+		tcp_rto_arm(c, now);
+	if (!is_held) {
+		tcp_timer_stop(c, &c->persist_timer);
+		return;
+	}
+	if (!timer_is_armed(&c->persist_timer)) {
+		bool is_corked = c->snd_wnd > 0 && tcp_has(c, TCP_F_CORK | TCP_F_MORE);
+
+		tcp_persist_arm(c, is_corked ? TCP_CORK_NS : c->rto_ns, now);
+	}
+}
+
+/* Lost first, then new, up to the budget. */
+static enum visit send_octets(struct tcp_conn *c, bool *ret_is_limited, struct mono now)
+{
+	for (uint32_t i = 0; i < TCP_OUT_BUDGET; i++) {
+		int n = send_lost(c, now);
+
+		if (n == 0)
+			n = send_new(c, ret_is_limited, now);
+		if (n < 0)
+			return VISIT_BLOCKED;
+		if (n == 0)
+			return VISIT_DONE;
+	}
+	return VISIT_AGAIN;
+}
+
+static enum visit visit_open(struct tcp_conn *c, struct mono now)
+{
+	enum visit v = VISIT_DONE;
+	bool is_limited = false;
+
+	if (tcp_has(c, TCP_F_ACK_NOW) && (!list_is_empty(&c->islands) || tcp_has(c, TCP_F_DSACK)) &&
+	    tcp_send_ack(c, now) < 0)
+		return VISIT_BLOCKED;
+	if (TCP_IN(c->state, TCPF_CAN_XMIT)) {
+		v = send_octets(c, &is_limited, now);
+		tcp_recovery_sent(c, is_limited);
+	}
+	if (tcp_has(c, TCP_F_PROBE_DUE) && v != VISIT_BLOCKED &&
+	    serve_probe(c, &is_limited, now) < 0)
+		v = VISIT_BLOCKED;
+	if (tcp_rcv_update_due(c) && !tcp_has(c, TCP_F_FIN_RCVD))
+		c->flags |= TCP_F_ACK_NOW;
+	if (tcp_has(c, TCP_F_ACK_NOW) && tcp_send_ack(c, now) < 0)
+		v = VISIT_BLOCKED;
+	if (v != VISIT_AGAIN)
+		set_timers(c, v == VISIT_BLOCKED, now);
+	return v;
+}
+
+static enum visit visit(struct tcp_conn *c, struct mono now)
+{
+	int r;
+
+	if (c->pend)
+		tcp_user_flush(c, now);
+	if (!TCP_IN(c->state, TCPF_SYNCHRONISED | TCPF_OPENING))
+		return VISIT_DONE;
+	r = tcp_route(c);
+	if (r < 0) {
+		if (c->state == TCP_SYN_SENT)
+			tcp_conn_fail(c, r, "no route any more");
+		else
+			c->soft_err = r; /* the timers go on: a route may come back */
+		return VISIT_DONE;
+	}
+	return TCP_IN(c->state, TCPF_OPENING) ? send_syn(c, now) : visit_open(c, now);
+}
+
+static struct tcp_conn *dirty_pop(struct list *l)
+{
+	struct list *n = list_pop(l);
+	struct tcp_conn *c;
+
+	if (!n)
+		return NULL;
+	c = list_entry(n, struct tcp_conn, dirty_node);
+	c->flags &= ~TCP_F_DIRTY;
+	return c;
+}
+
+static void dirty_push(struct list *l, struct tcp_conn *c)
+{
+	if (tcp_has(c, TCP_F_DIRTY)) /* marked itself again during the visit */
+		list_del(&c->dirty_node);
+	c->flags |= TCP_F_DIRTY;
+	list_push(l, &c->dirty_node);
+}
+
+/** tcp_output() - transport_ops.output: send what this turn made due */
+void tcp_output(void *self, struct mono now)
+{
+	struct tcp *t = self;
+	struct tcp_conn *c;
+	struct list work, blocked;
+
+	list_init(&work);
+	list_init(&blocked);
+	list_splice(&work, &t->dirty);
+	while ((c = dirty_pop(&work)) != NULL) {
+		enum visit v = visit(c, now);
+
+		if (c->state != TCP_CLOSED && v == VISIT_AGAIN)
+			dirty_push(&work, c);
+		else if (c->state != TCP_CLOSED && v == VISIT_BLOCKED)
+			dirty_push(&blocked, c);
+		tcp_conn_reap(c);
+	}
+	list_splice(&t->dirty, &blocked);
+}

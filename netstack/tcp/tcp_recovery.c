@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tcp_recovery.c - from one acknowledgement to the next: open, disorder, recovery, loss
+ *
+ * Theory of operation
+ *
+ *   open      nothing unusual
+ *   disorder  duplicate acknowledgements or SACKs, too few to call it a loss: new octets go out for them
+ *             (limited transmit, RFC 3042) because what was SACKed has left the pipe
+ *   recovery  a loss was found by acknowledgements: what is lost is sent again, new octets after that,
+ *             both under PRR's window, until everything sent before is acknowledged (@recover)
+ *   loss      the timer ran out: one segment, then slow start, the same @recover
+ *
+ * With SACK the scoreboard says what is lost. Without it, three duplicate acknowledgements lose the first
+ * segment and each partial acknowledgement the next (NewReno, RFC 6582); each duplicate counts as
+ * one segment that left the network, so that the same pipe works for both.
+ *
+ * PRR (RFC 6937, RFC 9937): while the pipe is above ssthresh it shrinks in proportion to what is delivered,
+ * below it grows by what is delivered, a segment more when the acknowledgement moved SND.UNA.
+ *
+ * References: RFC 5681 3; RFC 6582 3.2; RFC 6675 5; RFC 6937 3; linux v6.1 net/ipv4/tcp_input.c
+ * tcp_fastretrans_alert(), tcp_cwnd_reduction().
+ */
+#include "tcp/tcp_int.h"
+
+static void prr(struct tcp_conn *c, uint32_t delivered, bool is_safe)
+{
+	uint32_t pipe = tcp_pipe(c);
+	uint32_t ssthresh = c->cc.ssthresh;
+	int64_t cnt;
+
+	c->prr_delivered += delivered;
+	if (pipe > ssthresh) {
+		uint64_t share = (uint64_t)c->prr_delivered * ssthresh;
+
+		cnt = (int64_t)((share + c->recover_fs - 1) / c->recover_fs) - c->prr_out;
+	} else {
+		int64_t limit = (int64_t)c->prr_delivered - c->prr_out;
+
+		limit = limit > delivered ? limit : delivered;
+		if (is_safe)
+			limit += c->cc.mss;
+		cnt = (int64_t)ssthresh - pipe;
+		cnt = cnt < limit ? cnt : limit;
+	}
+	if (c->prr_out == 0 && cnt < c->cc.mss)
+		cnt = c->cc.mss; /* the fast retransmission itself */
+	if (cnt < 0)
+		cnt = 0;
+	c->cc.cwnd = pipe + (uint32_t)cnt;
+}
+
+/* RFC 5681 3.2 step 2, RFC 6675 5 (4) */
+static void enter_recovery(struct tcp_conn *c, uint32_t flight, struct mono now)
+{
+	stat_inc(tcp_stats(c->t), STAT_TCP_FAST_RECOVERIES);
+	c->cc.ops->on_loss(&c->cc, flight, now);
+	c->ca = TCP_CA_RECOVERY;
+	c->recover = c->snd_nxt;
+	c->flags |= TCP_F_HAD_LOSS;
+	c->recover_fs = ns_max_u(flight, 1);
+	c->prr_delivered = c->prr_out = 0;
+}
+
+static void leave(struct tcp_conn *c)
+{
+	c->ca = TCP_CA_OPEN;
+	c->dupack_cnt = 0;
+	if (!tcp_has(c, TCP_F_SACK))
+		c->sacked_len = 0;
+}
+
+/*
+ * Without SACK: how much left the network, from duplicates alone (linux tcp_add_reno_sack(),
+ * tcp_remove_reno_sacks()). Returns the octets delivered by this acknowledgement.
+ */
+static uint32_t reno_delivered(struct tcp_conn *c, const struct tcp_delivered *d, bool is_dup)
+{
+	uint32_t room = tcp_flight(c) - c->lost_len;
+	uint32_t delivered = d->acked;
+
+	if (is_dup) {
+		c->dupack_cnt++;
+		delivered = ns_min_u(c->mss, room - ns_min_u(room, c->sacked_len));
+		c->sacked_len += delivered;
+	} else if (d->is_una_moved) {
+		/* one segment filled the hole, the others were counted when their duplicates came */
+		uint32_t known = d->acked > c->mss ? d->acked - c->mss : 0;
+
+		known = ns_min_u(known, c->sacked_len);
+		c->sacked_len -= known;
+		delivered -= known;
+		if (TCP_IN(c->ca, 1u << TCP_CA_OPEN | 1u << TCP_CA_DISORDER))
+			c->dupack_cnt = c->sacked_len = 0;
+	}
+	c->sacked_len = ns_min_u(c->sacked_len, tcp_flight(c) - c->lost_len);
+	return delivered;
+}
+
+/* RFC 6582 3.2 step 2: duplicates of what the last loss sent again are no new loss */
+static bool is_new_episode(const struct tcp_conn *c)
+{
+	return !tcp_has(c, TCP_F_HAD_LOSS) || seq_lt(c->recover, c->snd_una);
+}
+
+static bool found_loss(struct tcp_conn *c)
+{
+	if (tcp_has(c, TCP_F_SACK))
+		return c->lost_len > 0;
+	if (c->dupack_cnt < TCP_DUPTHRESH || !is_new_episode(c))
+		return false;
+	tcp_rtx_lose_head(c);
+	return c->lost_len > 0;
+}
+
+static bool is_cwnd_limited(const struct tcp_conn *c)
+{
+	/* slow start may run ahead of the program by twice what was ever outstanding (linux tcp_is_cwnd_limited()) */
+	if (tcp_cc_in_slow_start(&c->cc))
+		return c->cc.cwnd < 2 * c->flight_max;
+	return tcp_has(c, TCP_F_CWND_LIMITED);
+}
+
+static void grow(struct tcp_conn *c, const struct tcp_delivered *d, uint32_t flight,
+		 struct mono now)
+{
+	struct tcp_cc_ack a = {
+		.acked = d->acked,
+		.flight = flight,
+		.rtt_ns = d->rtt_ns,
+		.srtt_ns = c->srtt_ns,
+		.is_cwnd_limited = is_cwnd_limited(c),
+	};
+
+	if (d->is_una_moved)
+		c->cc.ops->on_ack(&c->cc, &a, now);
+}
+
+/**
+ * tcp_recovery_on_ack() - the state machine, once for each acceptable acknowledgement
+ * @c:		Connection, scoreboard and SND.UNA up to date
+ * @d:		What it delivered
+ * @flight:	FlightSize before it
+ * @is_dup:	A duplicate in the sense of RFC 5681 2
+ * @now:	Time of arrival
+ */
+void tcp_recovery_on_ack(struct tcp_conn *c, const struct tcp_delivered *d, uint32_t flight,
+			 bool is_dup, struct mono now)
+{
+	uint32_t delivered = d->acked + d->sacked;
+	uint32_t lost = c->lost_len;
+
+	if (!tcp_has(c, TCP_F_SACK))
+		delivered = reno_delivered(c, d, is_dup);
+	else if (c->sacked_len)
+		tcp_sack_mark_lost(c);
+
+	if (TCP_IN(c->ca, 1u << TCP_CA_RECOVERY | 1u << TCP_CA_LOSS) &&
+	    seq_le(c->recover, c->snd_una)) {
+		if (c->ca == TCP_CA_RECOVERY) {
+			c->cc.cwnd = ns_max_u(c->cc.ssthresh, c->cc.mss);
+			c->cc.ops->on_recovered(&c->cc, now);
+		}
+		leave(c);
+		if (c->lost_len == 0)
+			return;
+	}
+	switch (c->ca) {
+	case TCP_CA_RECOVERY:
+		if (!tcp_has(c, TCP_F_SACK) && d->is_una_moved)
+			tcp_rtx_lose_head(c);
+		if (delivered)
+			prr(c, delivered, d->is_una_moved && c->lost_len <= lost);
+		return;
+	case TCP_CA_LOSS:
+		grow(c, d, flight, now);
+		return;
+	case TCP_CA_OPEN:
+	case TCP_CA_DISORDER:
+	case TCP_CA_CWR:
+		break;
+	}
+	if (found_loss(c)) {
+		enter_recovery(c, flight, now);
+		prr(c, delivered, false);
+		return;
+	}
+	c->ca = c->sacked_len ? TCP_CA_DISORDER : TCP_CA_OPEN;
+	if (tcp_has(c, TCP_F_HAD_LOSS) && seq_lt(c->recover, c->snd_una))
+		c->flags &= ~TCP_F_HAD_LOSS; /* before sequence numbers come round to it again */
+	grow(c, d, flight, now);
+}
+
+/**
+ * tcp_recovery_on_rto() - RFC 5681 3.1, RFC 6675 5.1: the retransmission timer ran out
+ *
+ * ssthresh falls once for a series of timeouts without progress. Everything not SACKed is sent again,
+ * in slow start.
+ */
+void tcp_recovery_on_rto(struct tcp_conn *c, struct mono now)
+{
+	if (c->ca != TCP_CA_LOSS || c->retries == 0)
+		c->cc.ops->on_rto(&c->cc, tcp_flight(c), now);
+	c->cc.cwnd = c->cc.mss;
+	c->ca = TCP_CA_LOSS;
+	c->recover = c->snd_nxt;
+	c->flags |= TCP_F_HAD_LOSS;
+	c->dupack_cnt = 0;
+	tcp_rtx_lose_all(c, true);
+}
+
+/** tcp_recovery_on_mtu() - the path takes less than was sent: send it again smaller, without blame (linux tcp_simple_retransmit()) */
+void tcp_recovery_on_mtu(struct tcp_conn *c)
+{
+	if (tcp_flight(c) == 0)
+		return;
+	if (c->ca != TCP_CA_LOSS) {
+		c->cc.ssthresh = ns_max_u(c->cc.ssthresh, c->cc.cwnd / 4 * 3);
+		c->recover = c->snd_nxt;
+		c->flags |= TCP_F_HAD_LOSS;
+		c->ca = TCP_CA_LOSS;
+	}
+	tcp_rtx_lose_all(c, false);
+}
+
+/**
+ * tcp_recovery_sent() - RFC 7661 in short: what held the sender back in this turn
+ * @c:		Connection, after sending
+ * @is_limited:	There was more to send than cwnd allowed
+ *
+ * One answer a round trip: as linux tcp_cwnd_validate().
+ */
+void tcp_recovery_sent(struct tcp_conn *c, bool is_limited)
+{
+	uint32_t pipe = tcp_pipe(c);
+
+	if (!seq_lt(c->snd_una, c->cwnd_seq) || is_limited ||
+	    (!tcp_has(c, TCP_F_CWND_LIMITED) && pipe > c->flight_max)) {
+		c->flags &= ~TCP_F_CWND_LIMITED;
+		if (is_limited)
+			c->flags |= TCP_F_CWND_LIMITED;
+		c->flight_max = pipe;
+		c->cwnd_seq = c->snd_nxt;
+	}
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tcp_sack.c - the sender's side of SACK: blocks into records, records into losses
+ *
+ * Theory of operation
+ *
+ * A block marks the records it covers whole; a record it covers in part is split at the boundaries of its
+ * wire segments, never inside one: a peer that SACKs odd octets gains nothing and costs nothing.
+ * Blocks that were in the last acknowledgement too are skipped, which is most of them.
+ *
+ * Loss (RFC 6675 4 IsLost): counting down from the highest SACKed octet, everything below the place
+ * where more than (DupThresh - 1) * SMSS octets or DupThresh separate runs are SACKed.
+ *
+ * D-SACK (RFC 2883) is recognised so that it is not taken for news; undoing is for later.
+ *
+ * Limits: at most four blocks, each walks from a hint; see tcp_rtx.c for the cap of the walk.
+ *
+ * References: RFC 2018 4, 5; RFC 2883 4; RFC 6675 4, 5.
+ */
+#include "tcp/tcp_int.h"
+
+/* RFC 2883 4: the first block tells of a duplicate when it is below the ACK or inside the second. */
+static bool is_dsack(const struct tcp_seg *s)
+{
+	const struct tcp_sack_block *b = s->opt.sack;
+
+	if (seq_lt(b[0].start, s->ack))
+		return true;
+	return s->opt.sack_cnt > 1 && seq_le(b[1].start, b[0].start) && seq_le(b[0].end, b[1].end);
+}
+
+/* Plausible: not empty, not acknowledged, nothing we have not sent. */
+static bool is_sane(const struct tcp_conn *c, const struct tcp_sack_block *b)
+{
+	return seq_lt(b->start, b->end) && seq_le(c->snd_una, b->start) &&
+	       seq_lt(c->snd_una, b->end) && seq_le(b->end, c->snd_nxt);
+}
+
+static bool was_seen(const struct tcp_conn *c, const struct tcp_sack_block *b)
+{
+	for (uint32_t i = 0; i < TCP_SACK_MAX; i++)
+		if (seq_eq(c->sack_seen[i].start, b->start) && seq_eq(c->sack_seen[i].end, b->end))
+			return true;
+	return false;
+}
+
+/* The record that holds @x: from the hint, which is where the last block ended. */
+static struct tcp_rec *rec_at(struct tcp_conn *c, struct seq x)
+{
+	struct tcp_rec *r = c->sack_hint ? c->sack_hint : tcp_rec_first(c);
+
+	while (r && seq_lt(x, r->seq))
+		r = tcp_rec_prev(c, r);
+	while (r && seq_le(seq_add(r->seq, r->len), x))
+		r = tcp_rec_next(c, r);
+	return r;
+}
+
+/*
+ * The part of @r inside @b, cut out at segment boundaries. NULL: no whole segment of it is, or it
+ * could not be split.
+ */
+static struct tcp_rec *carve(struct tcp_conn *c, struct tcp_rec *r, const struct tcp_sack_block *b)
+{
+	uint32_t from = seq_lt(r->seq, b->start) ? (uint32_t)seq_diff(b->start, r->seq) : 0;
+	uint32_t to = (uint32_t)seq_diff(b->end, r->seq);
+
+	from = (from + r->mss - 1) / r->mss * r->mss;
+	to = to >= r->len ? r->len : to / r->mss * r->mss;
+	if (from >= to)
+		return NULL;
+	if (to < r->len && !tcp_rtx_split(c, r, to))
+		return NULL;
+	if (from == 0)
+		return r;
+	return tcp_rtx_split(c, r, from) ? tcp_rec_next(c, r) : NULL;
+}
+
+static void block_in(struct tcp_conn *c, const struct tcp_sack_block *b, struct tcp_delivered *d,
+		     struct mono now)
+{
+	struct tcp_rec *r = rec_at(c, b->start);
+
+	while (r && seq_lt(r->seq, b->end)) {
+		struct tcp_rec *next, *part = NULL;
+
+		if (!(r->flags & TCP_REC_SACKED))
+			part = carve(c, r, b);
+		if (part) {
+			d->sacked += part->len;
+			if (!(part->flags & TCP_REC_EVER) && d->rtt_ns == 0 && !d->is_una_moved)
+				d->rtt_ns = mono_since(now, part->tx) + 1;
+			tcp_rtx_mark_sacked(c, part);
+			r = part;
+		}
+		c->sack_hint = r;
+		next = tcp_rec_next(c, r);
+		tcp_rtx_merge_prev(c, r);
+		r = next;
+	}
+	/* the record behind may be SACKed as well: one run, one record */
+	if (r && (r->flags & TCP_REC_SACKED))
+		tcp_rtx_merge_prev(c, r);
+}
+
+/**
+ * tcp_sack_in() - RFC 6675 5 (A): update the scoreboard
+ * @c:		Connection with SACK; SND.UNA is already the segment's
+ * @s:		Segment
+ * @prior_una:	SND.UNA before it
+ * @d:		Adds what was delivered
+ * @now:	Time of arrival
+ */
+void tcp_sack_in(struct tcp_conn *c, const struct tcp_seg *s, struct seq prior_una,
+		 struct tcp_delivered *d, struct mono now)
+{
+	uint32_t first = 0;
+
+	if (s->opt.sack_cnt == 0 || seq_lt(s->ack, prior_una))
+		return;
+	stat_inc(tcp_stats(c->t), STAT_TCP_SACK_RECV);
+	if (is_dsack(s))
+		first = 1;
+	for (uint32_t i = first; i < s->opt.sack_cnt; i++)
+		if (is_sane(c, &s->opt.sack[i]) && !was_seen(c, &s->opt.sack[i]))
+			block_in(c, &s->opt.sack[i], d, now);
+	for (uint32_t i = 0; i < TCP_SACK_MAX; i++)
+		c->sack_seen[i] = i < s->opt.sack_cnt ? s->opt.sack[i]
+						      : (struct tcp_sack_block){ { 0 }, { 0 } };
+}
+
+/* The lowest record with enough SACKed at and above it: everything before it is lost. NULL: none. */
+static struct tcp_rec *loss_edge(const struct tcp_conn *c)
+{
+	uint32_t octets = 0, runs = 0;
+
+	for (struct tcp_rec *r = c->sack_top; r; r = tcp_rec_prev(c, r)) {
+		if (!(r->flags & TCP_REC_SACKED))
+			continue;
+		octets += r->len;
+		runs++;
+		if (octets > (TCP_DUPTHRESH - 1) * c->mss || runs >= TCP_DUPTHRESH)
+			return r;
+	}
+	return NULL;
+}
+
+/**
+ * tcp_sack_mark_lost() - RFC 6675 4 IsLost() for every record at once
+ *
+ * What was sent again is not judged a second time: its loss is found by the timer.
+ */
+void tcp_sack_mark_lost(struct tcp_conn *c)
+{
+	struct tcp_rec *edge = loss_edge(c);
+	struct tcp_rec *r;
+
+	if (!edge)
+		return;
+	r = c->lost_edge ? c->lost_edge : tcp_rec_first(c);
+	for (; r && seq_lt(r->seq, edge->seq); r = tcp_rec_next(c, r))
+		if (!(r->flags & (TCP_REC_SACKED | TCP_REC_LOST | TCP_REC_RETRANS)))
+			tcp_rtx_mark_lost(c, r);
+	c->lost_edge = edge;
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tcp_timer.c - one function for each timer, named after what it means
+ *
+ * Theory of operation
+ *
+ *   rto      something is outstanding: RFC 6298 5. Also repeats SYN and SYN-ACK.
+ *   persist  nothing is outstanding and what is queued may not go: the peer's window is closed
+ *            (RFC 9293 3.8.6.1) or too small (3.8.6.2.1 override), or TCP_CORK holds it
+ *   delack   RFC 9293 3.8.6.3
+ *   keep     RFC 9293 3.8.4
+ *   life     an orphan in FIN-WAIT-2 waits for a FIN no longer than this
+ *
+ * A timer's function changes state and marks the connection; tcp_output() sends later in the same turn.
+ * Only a reset leaves from here, because there is no later for it. A function re-arms before it returns
+ * when the event may repeat, so that a blocked link cannot stop the clock.
+ */
+#include "tcp/tcp_int.h"
+
+#include <errno.h>
+
+/** tcp_timer_set() - (re)arm; without memory the connection ends rather than hang for ever */
+void tcp_timer_set(struct tcp_conn *c, struct timer *t, struct mono when)
+{
+	if (ns_unlikely(timer_arm(&c->t->core->timers, t, when) < 0)) {
+		c->pend |= TCP_PEND_ABORT;
+		tcp_conn_dirty(c);
+	}
+}
+
+/** tcp_timer_stop() - disarm; it may stay in the heap until it is due, which costs nothing */
+void tcp_timer_stop(struct tcp_conn *c, struct timer *t)
+{
+	if (timer_is_armed(t))
+		tcp_timer_set(c, t, MONO_NEVER);
+}
+
+/** tcp_keep_restart() - RFC 9293 3.8.4: something was heard, the idle time starts again */
+void tcp_keep_restart(struct tcp_conn *c, struct mono now)
+{
+	c->keep_cnt = 0;
+	if (tcp_has(c, TCP_F_KEEPALIVE))
+		tcp_timer_set(c, &c->keep_timer, mono_add(now, c->keepidle_ns));
+}
+
+/* Not later than TCP_USER_TIMEOUT after @since: it is kept to the time, not to the next backoff. */
+static struct mono clamp(const struct tcp_conn *c, struct mono since, struct mono now,
+			 uint64_t delay_ns)
+{
+	struct mono when = mono_add(now, delay_ns);
+	struct mono end = mono_add(since, c->user_timeout_ns);
+
+	return c->user_timeout_ns && mono_lt(now, end) ? mono_min(when, end) : when;
+}
+
+/** tcp_rto_arm() - RFC 6298 5.1, 5.3: one timeout from now */
+void tcp_rto_arm(struct tcp_conn *c, struct mono now)
+{
+	tcp_timer_set(c, &c->rto_timer, clamp(c, c->progress, now, tcp_rto_ns(c)));
+}
+
+/** tcp_persist_arm() - RFC 9293 3.8.6.1: one probe interval from now, @delay_ns unless there was a backoff */
+void tcp_persist_arm(struct tcp_conn *c, uint64_t delay_ns, struct mono now)
+{
+	uint64_t wait = delay_ns << c->probe_backoff;
+
+	if (wait > TCP_RTO_MAX_NS)
+		wait = TCP_RTO_MAX_NS;
+	if (!timer_is_armed(&c->persist_timer) && c->probe_backoff == 0)
+		c->probe_since = now;
+	tcp_timer_set(c, &c->persist_timer, clamp(c, c->probe_since, now, wait));
+}
+
+static bool is_user_timeout(const struct tcp_conn *c, struct mono since, struct mono now)
+{
+	return c->user_timeout_ns && mono_since(now, since) >= c->user_timeout_ns;
+}
+
+/* RFC 5482, RFC 9293 MUST-20: has the peer been silent for too long? */
+static bool is_given_up(const struct tcp_conn *c, struct mono since, uint16_t tries,
+			struct mono now)
+{
+	uint16_t max = TCP_RETRIES2;
+
+	if (is_user_timeout(c, since, now))
+		return true;
+	if (c->user_timeout_ns && !tcp_has(c, TCP_F_ORPHAN))
+		return false;
+	if (tcp_has(c, TCP_F_ORPHAN))
+		max = TCP_ORPHAN_RETRIES;
+	return tries >= max;
+}
+
+static void time_out(struct tcp_conn *c, const char *why)
+{
+	stat_inc(tcp_stats(c->t), STAT_TCP_CONN_TIMEOUTS);
+	/* RFC 9293 3.9.2.2: the last word of the network about it is a better reason than silence */
+	tcp_conn_fail(c, c->soft_err ? c->soft_err : -ETIMEDOUT, why);
+}
+
+/* RFC 9293 MUST-23, RFC 6298 5.5, 5.7 */
+static void on_syn_timeout(struct tcp_conn *c, struct mono now)
+{
+	uint16_t max = c->state == TCP_SYN_SENT ? c->syncnt : TCP_SYNACK_RETRIES;
+
+	if (c->syn_retries >= max || is_user_timeout(c, c->progress, now)) {
+		time_out(c, "no answer to SYN");
+		return;
+	}
+	c->syn_retries++;
+	c->total_retrans++;
+	c->backoff++;
+	stat_inc(tcp_stats(c->t), STAT_TCP_RETRANS_SEGS);
+	c->flags |= TCP_F_SYN_DUE;
+	tcp_rto_arm(c, now);
+	tcp_conn_dirty(c);
+}
+
+/* RFC 6298 5.4 to 5.6 */
+static void on_data_timeout(struct tcp_conn *c, struct mono now)
+{
+	if (tcp_flight(c) == 0)
+		return;
+	if (is_given_up(c, c->progress, c->retries, now)) {
+		time_out(c, "retransmissions without answer");
+		return;
+	}
+	stat_inc(tcp_stats(c->t), STAT_TCP_RTOS);
+	tcp_recovery_on_rto(c, now);
+	c->retries++;
+	c->backoff++;
+	if (c->retries == TCP_RETRIES1)
+		c->dst.generation--; /* R1: ask for the route again (RFC 1122 4.2.3.5) */
+	tcp_rto_arm(c, now);
+	tcp_conn_dirty(c);
+}
+
+static void tcp_on_rto(struct timer *t, struct mono now)
+{
+	struct tcp_conn *c = container_of(t, struct tcp_conn, rto_timer);
+
+	if (TCP_IN(c->state, TCPF_OPENING))
+		on_syn_timeout(c, now);
+	else
+		on_data_timeout(c, now);
+	tcp_conn_reap(c);
+}
+
+/* RFC 9293 3.8.6.1: probe with exponential intervals, for as long as the peer answers */
+static void tcp_on_persist(struct timer *t, struct mono now)
+{
+	struct tcp_conn *c = container_of(t, struct tcp_conn, persist_timer);
+
+	if (is_given_up(c, c->probe_since, c->probe_cnt, now)) {
+		time_out(c, "window probes without answer");
+		tcp_conn_reap(c);
+		return;
+	}
+	if (c->probe_backoff < 16)
+		c->probe_backoff++;
+	c->flags |= TCP_F_PROBE_DUE;
+	tcp_conn_dirty(c);
+}
+
+static void tcp_on_delack(struct timer *t, struct mono now)
+{
+	struct tcp_conn *c = container_of(t, struct tcp_conn, delack_timer);
+
+	(void)now;
+	stat_inc(tcp_stats(c->t), STAT_TCP_DELAYED_ACKS);
+	c->flags |= TCP_F_ACK_NOW;
+	c->flags &=
+		~TCP_F_PINGPONG; /* no answer came to ride on (linux tcp_delack_timer_handler()) */
+	tcp_conn_dirty(c);
+}
+
+/* RFC 9293 3.8.4; with outstanding octets the retransmission timer finds out sooner */
+static void tcp_on_keepalive(struct timer *t, struct mono now)
+{
+	struct tcp_conn *c = container_of(t, struct tcp_conn, keep_timer);
+	uint64_t idle = mono_since(now, c->rx_at);
+
+	if (!tcp_has(c, TCP_F_KEEPALIVE) || !TCP_IN(c->state, TCPF_SYNCHRONISED))
+		return;
+	if (tcp_flight(c) || tcp_unsent(c) || idle < c->keepidle_ns) {
+		struct mono from = tcp_flight(c) || tcp_unsent(c) ? now : c->rx_at;
+
+		c->keep_cnt = 0;
+		tcp_timer_set(c, &c->keep_timer, mono_add(from, c->keepidle_ns));
+		return;
+	}
+	if (c->user_timeout_ns ? c->keep_cnt > 0 && is_user_timeout(c, c->rx_at, now)
+			       : c->keep_cnt >= c->keepcnt) {
+		stat_inc(tcp_stats(c->t), STAT_TCP_CONN_TIMEOUTS);
+		tcp_conn_reset(c, c->soft_err ? c->soft_err : -ETIMEDOUT,
+			       "keepalive without answer", now);
+		tcp_conn_reap(c);
+		return;
+	}
+	c->keep_cnt++;
+	stat_inc(tcp_stats(c->t), STAT_TCP_KEEPALIVES);
+	c->flags |= TCP_F_PROBE_DUE;
+	tcp_conn_dirty(c);
+	tcp_timer_set(c, &c->keep_timer, mono_add(now, c->keepintvl_ns));
+}
+
+/* linux tcp_fin_timeout: deviates from RFC 9293 3.6, which would wait for ever */
+static void tcp_on_fin_wait_2(struct timer *t, struct mono now)
+{
+	struct tcp_conn *c = container_of(t, struct tcp_conn, life_timer);
+
+	(void)now;
+	stat_inc(tcp_stats(c->t), STAT_TCP_CONN_TIMEOUTS);
+	tcp_conn_fail(c, -ETIMEDOUT, "no FIN came");
+	tcp_conn_reap(c);
+}
+
+/** tcp_timers_init() - all disarmed */
+void tcp_timers_init(struct tcp_conn *c)
+{
+	timer_init(&c->rto_timer, tcp_on_rto);
+	timer_init(&c->persist_timer, tcp_on_persist);
+	timer_init(&c->delack_timer, tcp_on_delack);
+	timer_init(&c->keep_timer, tcp_on_keepalive);
+	timer_init(&c->life_timer, tcp_on_fin_wait_2);
+}
+
+/** tcp_timers_cancel() - none is in the heap any more: the object may be freed */
+void tcp_timers_cancel(struct tcp_conn *c)
+{
+	struct timers *ts = &c->t->core->timers;
+
+	timer_cancel(ts, &c->rto_timer);
+	timer_cancel(ts, &c->persist_timer);
+	timer_cancel(ts, &c->delack_timer);
+	timer_cancel(ts, &c->keep_timer);
+	timer_cancel(ts, &c->life_timer);
+}

@@ -1,0 +1,660 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tcp_user.c - what the program wants: transport_ops
+ *
+ * Theory of operation
+ *
+ * Calls that carry no time only change state and mark the connection; close, abort and shutdown are
+ * noted in @pend and take effect in tcp_user_flush(), at the end of the turn or before the next segment,
+ * whichever is first. After close the pointer is dead for the caller, the object lives as long as the
+ * protocol needs it.
+ *
+ * References: RFC 9293 3.10.1 to 3.10.6; RFC 2525 2.17; linux v6.1 net/ipv4/tcp.c __tcp_close().
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "tcp/tcp_int.h"
+
+static int user_open(void *self, void *user, void **ret_c)
+{
+	struct tcp_conn *c = tcp_conn_new(self);
+
+	if (!c)
+		return -ENOMEM;
+	c->user = user;
+	c->flags |= TCP_F_OWNED;
+	*ret_c = c;
+	return 0;
+}
+
+/* What happened before there was anybody to tell is told now. */
+static void user_set_user(void *conn, void *user)
+{
+	struct tcp_conn *c = conn;
+	uint32_t mask = 0;
+
+	c->user = user;
+	if (bytes_len(&c->rcvq))
+		mask |= NS_EV_IN;
+	if (tcp_has(c, TCP_F_FIN_RCVD))
+		mask |= NS_EV_EOF;
+	if (c->err)
+		mask |= NS_EV_ERR;
+	if (mask)
+		tcp_conn_tell(c, mask, c->err);
+}
+
+static uint32_t random32(const struct tcp *t)
+{
+	uint32_t v;
+
+	t->core->env->random(t->core->env->ctx, &v, sizeof(v));
+	return v;
+}
+
+static int user_bind(void *conn, const struct ns_endpoint *local)
+{
+	struct tcp_conn *c = conn;
+
+	if (c->state != TCP_CLOSED || c->bind.is_bound)
+		return -EINVAL;
+	if (!ns_addr_is_any(&local->addr) && !net_is_local(c->t->net, &local->addr))
+		return -EADDRNOTAVAIL;
+	return demux_bind_port(c->t->demux, &c->bind, local, random32(c->t));
+}
+
+static int user_listen(void *conn, int backlog)
+{
+	struct tcp_conn *c = conn;
+
+	if (!TCP_IN(c->state, TCPF(CLOSED) | TCPF(LISTEN)))
+		return -EINVAL;
+	if (!c->bind.is_bound) {
+		struct ns_endpoint any = { .addr = ns_addr_v4(0) };
+		int r = demux_bind_port(c->t->demux, &c->bind, &any, random32(c->t));
+
+		if (r < 0)
+			return r;
+	}
+	return tcp_listen_start(c, backlog);
+}
+
+/* The four-tuple of a connect: the path chooses the address, the demultiplexer the port. */
+static int connect_key(struct tcp_conn *c, const struct ns_endpoint *remote)
+{
+	struct tcp *t = c->t;
+	struct demux_key *k = &c->dc.key;
+	static const struct ns_addr any;
+	bool is_bound = c->bind.is_bound;
+	const struct ns_addr *from =
+		is_bound && !ns_addr_is_any(&c->bind.local.addr) ? &c->bind.local.addr : &any;
+	int r;
+
+	k->remote = *remote;
+	if (ns_addr_is_any(&k->remote.addr)) /* linux: this host */
+		k->remote.addr = ns_addr_v4(0x7f000001);
+	r = net_route(t->net, &k->remote.addr, from, &c->dst);
+	if (r < 0)
+		return r;
+	k->local.addr = ns_addr_is_any(from) ? c->dst.src : *from;
+	if (!is_bound) {
+		r = demux_bind_ephemeral(t->demux, &c->bind, &k->local.addr, &k->remote,
+					 random32(t));
+		if (r < 0)
+			return r;
+	}
+	k->local.port = c->bind.local.port;
+	r = tcp_conn_hash(c);
+	if (r < 0 && !is_bound)
+		demux_unbind(t->demux, &c->bind);
+	return r < 0 ? -EADDRNOTAVAIL : 0;
+}
+
+/* RFC 9293 3.10.1 OPEN, active */
+static int user_connect(void *conn, const struct ns_endpoint *remote, struct mono now)
+{
+	struct tcp_conn *c = conn;
+	int r;
+
+	if (TCP_IN(c->state, TCPF_OPENING))
+		return -EALREADY;
+	if (c->state != TCP_CLOSED || bytes_len(&c->rcvq) || tcp_has(c, TCP_F_FIN_RCVD))
+		return -EISCONN;
+	r = connect_key(c, remote);
+	if (r < 0)
+		return r;
+	c->iss = tcp_isn(c->t, &c->dc.key, now);
+	tcp_conn_start(c, now);
+	c->total_retrans = 0;
+	c->snd_nxt = seq_add(c->iss, 1);
+	c->snd_wnd = c->snd_wnd_max = 0;
+	c->flags |= TCP_F_ACTIVE | TCP_F_SYN_DUE;
+	tcp_set_state(c, TCP_SYN_SENT, "connect");
+	stat_inc(tcp_stats(c->t), STAT_TCP_ACTIVE_OPENS);
+	tcp_conn_dirty(c);
+	return -EINPROGRESS;
+}
+
+static int user_accept(void *conn, void **ret_c)
+{
+	struct tcp_conn *c = conn, *child;
+
+	if (!c->listener)
+		return -EINVAL;
+	child = tcp_listen_take(c);
+	if (!child)
+		return -EAGAIN;
+	child->flags |= TCP_F_OWNED;
+	*ret_c = child;
+	return 0;
+}
+
+static int user_local(void *conn, struct ns_endpoint *ret_local)
+{
+	const struct tcp_conn *c = conn;
+
+	if (tcp_local(c)->port)
+		*ret_local = *tcp_local(c);
+	else
+		*ret_local = c->bind.local;
+	return 0;
+}
+
+static int user_remote(void *conn, struct ns_endpoint *ret_remote)
+{
+	const struct tcp_conn *c = conn;
+
+	if (!TCP_IN(c->state, TCPF_SYNCHRONISED))
+		return -ENOTCONN;
+	*ret_remote = *tcp_remote(c);
+	return 0;
+}
+
+/** tcp_send_space() - octets the send queue takes now */
+uint32_t tcp_send_space(const struct tcp_conn *c)
+{
+	uint64_t len = bytes_len(&c->sndq);
+
+	if (!TCP_IN(c->state, TCPF_CAN_SEND) || tcp_has(c, TCP_F_FIN_QUEUED) || c->pend ||
+	    len >= c->sndbuf || tcp_unsent(c) >= c->notsent_lowat)
+		return 0;
+	return c->sndbuf - (uint32_t)len;
+}
+
+static uint32_t user_send_room(void *conn)
+{
+	struct tcp_conn *c = conn;
+	uint32_t room = tcp_send_space(c);
+
+	if (room == 0)
+		c->flags |= TCP_F_NOSPACE;
+	return room;
+}
+
+static int user_send_reserve(void *conn, uint32_t want, struct ns_iov *iov, uint32_t iov_cnt)
+{
+	struct tcp_conn *c = conn;
+	uint32_t room, n;
+
+	if (TCP_IN(c->state, TCPF_OPENING | TCPF(LISTEN)))
+		return -ENOTCONN;
+	if (!TCP_IN(c->state, TCPF_CAN_SEND) || tcp_has(c, TCP_F_FIN_QUEUED) || c->pend)
+		return c->state == TCP_CLOSED && !c->err && c->bytes_sent + c->segs_in == 0
+			       ? -ENOTCONN
+			       : -EPIPE;
+	room = user_send_room(c);
+	if (room == 0)
+		return -EAGAIN;
+	n = bytes_reserve(&c->sndq, ns_min_u(want, room), iov, iov_cnt);
+	if (n == 0) {
+		c->flags |= TCP_F_NOSPACE;
+		return -ENOMEM;
+	}
+	return (int)n;
+}
+
+static void user_send_commit(void *conn, uint32_t len, bool more)
+{
+	struct tcp_conn *c = conn;
+
+	if (!TCP_IN(c->state, TCPF_CAN_SEND))
+		return;
+	bytes_commit(&c->sndq, len);
+	c->flags &= ~TCP_F_MORE;
+	if (more)
+		c->flags |= TCP_F_MORE;
+	if (tcp_send_space(c) == 0)
+		c->flags |= TCP_F_NOSPACE;
+	tcp_conn_dirty(c);
+}
+
+static int user_recv_peek(void *conn, struct ns_iov *iov, uint32_t iov_cnt)
+{
+	struct tcp_conn *c = conn;
+
+	return (int)bytes_peek(&c->rcvq, iov, iov_cnt);
+}
+
+static void user_recv_consume(void *conn, uint32_t len)
+{
+	struct tcp_conn *c = conn;
+
+	bytes_consume(&c->rcvq, len);
+	if (TCP_IN(c->state, TCPF_CAN_RECV) && tcp_rcv_update_due(c))
+		tcp_conn_dirty(c);
+}
+
+static bool user_is_eof(void *conn)
+{
+	const struct tcp_conn *c = conn;
+
+	return tcp_has(c, TCP_F_FIN_RCVD) && bytes_len(&c->rcvq) == 0;
+}
+
+static void pend(struct tcp_conn *c, enum tcp_pend what)
+{
+	c->pend |= (uint8_t)what;
+	tcp_conn_dirty(c);
+}
+
+static void user_shutdown_send(void *conn)
+{
+	pend(conn, TCP_PEND_SHUT);
+}
+
+/* The caller is gone; an object that never had a peer goes at once. */
+static void leave(struct tcp_conn *c, enum tcp_pend what)
+{
+	c->user = NULL;
+	c->flags &= ~TCP_F_OWNED;
+	if (c->state == TCP_CLOSED && !c->parent) {
+		tcp_conn_free(c);
+		return;
+	}
+	if (c->state == TCP_LISTEN) /* the port is free for the next listener at once */
+		demux_unbind(c->t->demux, &c->bind);
+	pend(c, what);
+}
+
+static void user_close(void *conn)
+{
+	leave(conn, TCP_PEND_CLOSE);
+}
+
+static void user_abort(void *conn)
+{
+	leave(conn, TCP_PEND_ABORT);
+}
+
+/* RFC 9293 3.10.4 CLOSE: our FIN follows what is queued; the state moves now, whatever the window says. */
+static void on_shutdown(struct tcp_conn *c)
+{
+	if (tcp_has(c, TCP_F_FIN_QUEUED))
+		return;
+	switch (c->state) {
+	case TCP_SYN_SENT: /* linux tcp_disconnect(): the attempt ends */
+		tcp_conn_fail(c, -ECONNRESET, "shutdown");
+		return;
+	case TCP_SYN_RCVD: /* "queue until ESTABLISHED": tcp_conn_established() goes on */
+		break;
+	case TCP_ESTABLISHED:
+		tcp_set_state(c, TCP_FIN_WAIT_1, "program is done");
+		break;
+	case TCP_CLOSE_WAIT:
+		tcp_set_state(c, TCP_LAST_ACK, "program is done");
+		break;
+	case TCP_CLOSED:
+	case TCP_LISTEN:
+	case TCP_FIN_WAIT_1:
+	case TCP_FIN_WAIT_2:
+	case TCP_CLOSING:
+	case TCP_LAST_ACK:
+	case TCP_TIME_WAIT:
+	case TCP_STATE_COUNT:
+		return;
+	}
+	c->flags |= TCP_F_FIN_QUEUED;
+	tcp_conn_dirty(c);
+}
+
+/* The program closed. */
+static void on_close(struct tcp_conn *c, struct mono now)
+{
+	if (c->state == TCP_LISTEN) {
+		tcp_listen_stop(c, now, false);
+		tcp_set_state(c, TCP_CLOSED, "close");
+		return;
+	}
+	if (c->state == TCP_SYN_SENT) {
+		tcp_set_state(c, TCP_CLOSED, "close");
+		return;
+	}
+	/* RFC 2525 2.17: octets nobody will read must not look delivered; SO_LINGER 0 asks for it */
+	if (bytes_len(&c->rcvq) || tcp_has(c, TCP_F_LINGER0)) {
+		tcp_conn_reset(c, -ECONNRESET, "closed with octets unread, or SO_LINGER 0", now);
+		return;
+	}
+	c->flags |= TCP_F_SHUT_RECV;
+	on_shutdown(c);
+	tcp_conn_orphan(c, now);
+	if (c->state != TCP_FIN_WAIT_2)
+		return;
+	if (c->linger2_ns == 0)
+		tcp_conn_reset(c, -ETIMEDOUT, "TCP_LINGER2 below zero", now);
+	else
+		tcp_timer_set(c, &c->life_timer, mono_add(now, c->linger2_ns));
+}
+
+/**
+ * tcp_user_flush() - let take effect what the program asked for without a time
+ * @c:		Connection with something in @pend; not freed here
+ * @now:	Time
+ */
+void tcp_user_flush(struct tcp_conn *c, struct mono now)
+{
+	uint8_t what = c->pend;
+
+	c->pend = 0;
+	if (c->state == TCP_CLOSED)
+		return;
+	if (what & TCP_PEND_ABORT) {
+		if (c->state == TCP_LISTEN)
+			tcp_listen_stop(c, now, false);
+		tcp_conn_reset(c, -ECONNABORTED, "abort", now);
+		return;
+	}
+	if (what & TCP_PEND_CLOSE)
+		on_close(c, now);
+	else if (what & TCP_PEND_SHUT)
+		on_shutdown(c);
+}
+
+/* --- options ---------------------------------------------------------------------------------- */
+
+static void set_flag(struct tcp_conn *c, uint32_t flag, bool on)
+{
+	c->flags = on ? c->flags | flag : c->flags & ~flag;
+}
+
+/* SO_SNDBUF, SO_RCVBUF: fixed from now on; bounded by the stack's limits. */
+static uint32_t buf_size(int value, uint32_t max)
+{
+	return ns_min_u(ns_max_u(value < 0 ? 0 : (unsigned)value, TCP_BUF_MIN), max);
+}
+
+static int set_seconds(uint64_t *to, int value)
+{
+	if (value < 1 || value > 32767) /* linux MAX_TCP_KEEPIDLE, MAX_TCP_KEEPINTVL */
+		return -EINVAL;
+	*to = (uint64_t)value * NS_PER_SEC;
+	return 0;
+}
+
+static int set_count(uint16_t *to, int value)
+{
+	if (value < 1 || value > 127) /* linux MAX_TCP_KEEPCNT, MAX_TCP_SYNCNT */
+		return -EINVAL;
+	*to = (uint16_t)value;
+	return 0;
+}
+
+static int set_keepalive(struct tcp_conn *c, bool on)
+{
+	set_flag(c, TCP_F_KEEPALIVE, on);
+	/* the time of the last segment is known; the timer looks at it when it fires */
+	if (on && TCP_IN(c->state, TCPF_SYNCHRONISED))
+		tcp_keep_restart(c, c->rx_at);
+	else
+		tcp_timer_stop(c, &c->keep_timer);
+	return 0;
+}
+
+static int set_maxseg(struct tcp_conn *c, int value)
+{
+	if (value && (value < TCP_MSS_MIN || value > 32767)) /* linux TCP_MIN_MSS, MAX_TCP_WINDOW */
+		return -EINVAL;
+	c->user_mss = (uint16_t)value;
+	if (TCP_IN(c->state, TCPF_SYNCHRONISED))
+		tcp_mss_sync(c);
+	return 0;
+}
+
+static int set_keepidle(struct tcp_conn *c, int value)
+{
+	int r = set_seconds(&c->keepidle_ns, value);
+
+	if (r == 0 && tcp_has(c, TCP_F_KEEPALIVE))
+		r = set_keepalive(c, true);
+	return r;
+}
+
+static int set_linger2(struct tcp_conn *c, int value)
+{
+	if (value > 120) /* linux TCP_FIN_TIMEOUT_MAX */
+		value = 120;
+	c->linger2_ns = value < 0 ? 0 : value == 0 ? TCP_FIN_WAIT_NS : value * NS_PER_SEC;
+	return 0;
+}
+
+static int set_synced_count(struct tcp_conn *c, int value)
+{
+	uint16_t n = 0;
+	int r = set_count(&n, value);
+
+	if (r == 0)
+		c->syncnt = (uint8_t)n;
+	return r;
+}
+
+static int set_buf(struct tcp_conn *c, enum ns_sockopt opt, int value)
+{
+	const struct ns_limits *lim = &c->t->core->limits;
+
+	if (opt == NS_SO_SNDBUF) {
+		c->sndbuf = buf_size(value, lim->sndbuf_max);
+		c->flags |= TCP_F_SNDBUF_FIXED;
+	} else {
+		c->rcvbuf = buf_size(value, lim->rcvbuf_max);
+		c->flags |= TCP_F_RCVBUF_FIXED;
+	}
+	return 0;
+}
+
+/* Options that only move a flag, and what becomes sendable by it. */
+static int set_hold(struct tcp_conn *c, uint32_t flag, bool on)
+{
+	set_flag(c, flag, on);
+	tcp_conn_dirty(c);
+	return 0;
+}
+
+static int user_setopt(void *conn, enum ns_sockopt opt, int value)
+{
+	struct tcp_conn *c = conn;
+
+	switch (opt) {
+	case NS_SO_REUSEADDR:
+		c->bind.reuseaddr = value != 0;
+		return 0;
+	case NS_SO_REUSEPORT:
+		c->bind.reuseport = value != 0;
+		return 0;
+	case NS_SO_KEEPALIVE:
+		return set_keepalive(c, value != 0);
+	case NS_SO_LINGER:
+		set_flag(c, TCP_F_LINGER0, value == 0);
+		return 0;
+	case NS_SO_SNDBUF:
+	case NS_SO_RCVBUF:
+		return set_buf(c, opt, value);
+	case NS_SO_PRIORITY_TOS:
+		c->tos = (uint8_t)(value & 0xfc); /* the ECN bits are TCP's (RFC 3168 6.1) */
+		return 0;
+	case NS_SO_TTL:
+		if (value != -1 && (value < 1 || value > 255))
+			return -EINVAL;
+		c->ttl = value == -1 ? 0 : (uint8_t)value;
+		return 0;
+	case NS_TCP_NODELAY:
+		return set_hold(c, TCP_F_NODELAY, value != 0);
+	case NS_TCP_CORK:
+		return set_hold(c, TCP_F_CORK, value != 0);
+	case NS_TCP_QUICKACK:
+		set_flag(c, TCP_F_NO_QUICKACK, value == 0);
+		if (value) {
+			tcp_rcv_quickack(c);
+			if (!seq_eq(c->rcv_acked, c->rcv_nxt))
+				return set_hold(c, TCP_F_ACK_NOW, true);
+		}
+		return 0;
+	case NS_TCP_MAXSEG:
+		return set_maxseg(c, value);
+	case NS_TCP_KEEPIDLE:
+		return set_keepidle(c, value);
+	case NS_TCP_KEEPINTVL:
+		return set_seconds(&c->keepintvl_ns, value);
+	case NS_TCP_KEEPCNT:
+		return set_count(&c->keepcnt, value);
+	case NS_TCP_USER_TIMEOUT:
+		if (value < 0)
+			return -EINVAL;
+		c->user_timeout_ns = (uint64_t)value * NS_PER_MS;
+		return 0;
+	case NS_TCP_SYNCNT:
+		return set_synced_count(c, value);
+	case NS_TCP_LINGER2:
+		return set_linger2(c, value);
+	case NS_TCP_DEFER_ACCEPT:
+		c->defer_ns = value > 0 ? (uint64_t)value * NS_PER_SEC : 0;
+		return 0;
+	case NS_TCP_WINDOW_CLAMP:
+		c->wnd_clamp = value > 0 ? ns_max_u((unsigned)value, TCP_BUF_MIN) : UINT32_MAX;
+		return 0;
+	case NS_TCP_NOTSENT_LOWAT:
+		c->notsent_lowat = value > 0 ? (uint32_t)value : UINT32_MAX;
+		return 0;
+	case NS_SOCKOPT_COUNT:
+		break;
+	}
+	return -ENOPROTOOPT;
+}
+
+static int seconds_of(uint64_t ns)
+{
+	return (int)(ns / NS_PER_SEC);
+}
+
+/* linux do_tcp_getsockopt() TCP_MAXSEG: the program's wish before, the truth after */
+static int maxseg_of(const struct tcp_conn *c)
+{
+	if (TCP_IN(c->state, TCPF_SYNCHRONISED))
+		return (int)c->mss;
+	return c->user_mss ? c->user_mss : TCP_MSS_DEFAULT4;
+}
+
+static int linger2_of(const struct tcp_conn *c)
+{
+	return c->linger2_ns ? seconds_of(c->linger2_ns) : -1;
+}
+
+static int user_getopt(void *conn, enum ns_sockopt opt, int *ret_value)
+{
+	const struct tcp_conn *c = conn;
+	int v = 0;
+
+	switch (opt) {
+	case NS_SO_REUSEADDR:
+		v = c->bind.reuseaddr;
+		break;
+	case NS_SO_REUSEPORT:
+		v = c->bind.reuseport;
+		break;
+	case NS_SO_KEEPALIVE:
+		v = tcp_has(c, TCP_F_KEEPALIVE);
+		break;
+	case NS_SO_LINGER:
+		v = tcp_has(c, TCP_F_LINGER0) ? 0 : -1;
+		break;
+	case NS_SO_SNDBUF:
+		v = (int)c->sndbuf;
+		break;
+	case NS_SO_RCVBUF:
+		v = (int)c->rcvbuf;
+		break;
+	case NS_SO_PRIORITY_TOS:
+		v = c->tos;
+		break;
+	case NS_SO_TTL:
+		v = c->ttl ? c->ttl : 64;
+		break;
+	case NS_TCP_NODELAY:
+		v = tcp_has(c, TCP_F_NODELAY);
+		break;
+	case NS_TCP_CORK:
+		v = tcp_has(c, TCP_F_CORK);
+		break;
+	case NS_TCP_QUICKACK:
+		v = !tcp_has(c, TCP_F_PINGPONG | TCP_F_NO_QUICKACK);
+		break;
+	case NS_TCP_MAXSEG:
+		v = maxseg_of(c);
+		break;
+	case NS_TCP_KEEPIDLE:
+		v = seconds_of(c->keepidle_ns);
+		break;
+	case NS_TCP_KEEPINTVL:
+		v = seconds_of(c->keepintvl_ns);
+		break;
+	case NS_TCP_KEEPCNT:
+		v = c->keepcnt;
+		break;
+	case NS_TCP_USER_TIMEOUT:
+		v = (int)(c->user_timeout_ns / NS_PER_MS);
+		break;
+	case NS_TCP_SYNCNT:
+		v = c->syncnt;
+		break;
+	case NS_TCP_LINGER2:
+		v = linger2_of(c);
+		break;
+	case NS_TCP_DEFER_ACCEPT:
+		v = seconds_of(c->defer_ns);
+		break;
+	case NS_TCP_WINDOW_CLAMP:
+		v = c->wnd_clamp == UINT32_MAX ? 0 : (int)c->wnd_clamp;
+		break;
+	case NS_TCP_NOTSENT_LOWAT:
+		v = (int)c->notsent_lowat; /* linux: -1 when not set */
+		break;
+	case NS_SOCKOPT_COUNT:
+		return -ENOPROTOOPT;
+	}
+	*ret_value = v;
+	return 0;
+}
+
+const struct transport_ops tcp_transport_ops = {
+	.open = user_open,
+	.set_user = user_set_user,
+	.bind = user_bind,
+	.listen = user_listen,
+	.connect = user_connect,
+	.accept = user_accept,
+	.local = user_local,
+	.remote = user_remote,
+	.send_room = user_send_room,
+	.send_reserve = user_send_reserve,
+	.send_commit = user_send_commit,
+	.recv_peek = user_recv_peek,
+	.recv_consume = user_recv_consume,
+	.is_eof = user_is_eof,
+	.shutdown_send = user_shutdown_send,
+	.close = user_close,
+	.abort = user_abort,
+	.setopt = user_setopt,
+	.getopt = user_getopt,
+	.info = tcp_info,
+	.output = tcp_output,
+	.rows = tcp_rows,
+};
