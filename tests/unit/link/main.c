@@ -2,4 +2,4 @@
 /* main.c - runs the tests of netstack/link */
 #include "suites.h"
 
-UNIT_MAIN(ether_suite, link_suite, offload_suite)
+UNIT_MAIN(ether_suite, link_suite, offload_suite, random_suite)

@@ -7,3 +7,4 @@
 Suite *ether_suite(void);
 Suite *link_suite(void);
 Suite *offload_suite(void);
+Suite *random_suite(void);
