@@ -195,6 +195,13 @@ static bool check_acceptable(const void *body)
 	       is_endpoint(&b->remote);
 }
 
+static bool check_closed(const void *body)
+{
+	const struct ipc_closed *b = body;
+
+	return is_socket(b->sock) && b->is_shut <= 1;
+}
+
 /* ---- the table ---- */
 
 static const struct {

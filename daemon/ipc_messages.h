@@ -217,7 +217,13 @@ struct ipc_close {
 	uint32_t how;  /* enum ipc_close_how */
 };
 
-/** struct ipc_closed - worker -> agent: every copy of the program's end is closed, S may be reused */
+/**
+ * struct ipc_closed - worker -> agent: the connection is no longer the worker's
+ *
+ * @is_shut 0: every copy of the program's end is closed, S may be reused. 1: both directions have
+ * ended in order, which a pair cannot tell from a close: the program may have the descriptor still.
+ */
 struct ipc_closed {
-	uint32_t sock; /* S */
+	uint32_t sock;    /* S */
+	uint32_t is_shut; /* 0, 1 */
 };

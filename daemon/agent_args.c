@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* agent_args.c - see agent_args.h */
+#include "daemon/agent_args.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+/* UIO_MAXIOV of linux/uio.h */
+#define IOV_CNT_MAX 1024u
+
+/** addr_in4() - the checks that follow once octets are here; AF_UNSPEC in bind() is an old habit */
+static int addr_in4(const uint8_t *raw, int len, enum args_use use, struct args_addr *ret_addr)
+{
+	struct sockaddr_in in;
+
+	if (len < (int)sizeof(in))
+		return -EINVAL;
+	memcpy(&in, raw, sizeof(in));
+	if (in.sin_family != AF_INET &&
+	    !(use == ARGS_BIND && in.sin_family == AF_UNSPEC && in.sin_addr.s_addr == 0))
+		return -EAFNOSUPPORT;
+	ret_addr->ep = (struct ns_endpoint){ .addr = ns_addr_v4(ntohl(in.sin_addr.s_addr)),
+					     .port = ntohs(in.sin_port) };
+	return 0;
+}
+
+static int addr_in6(const uint8_t *raw, int len, enum args_use use, struct args_addr *ret_addr)
+{
+	struct sockaddr_in6 in6;
+
+	/* SIN6_LEN_RFC2133: without the scope, which RFC 2133 did not know */
+	if (len < (int)offsetof(struct sockaddr_in6, sin6_scope_id))
+		return -EINVAL;
+	memset(&in6, 0, sizeof(in6));
+	memcpy(&in6, raw, len < (int)sizeof(in6) ? (size_t)len : sizeof(in6));
+	if (in6.sin6_family != AF_INET6)
+		return use == ARGS_BIND || in6.sin6_family != AF_INET
+			       ? -EAFNOSUPPORT
+			       : addr_in4(raw, len, use, ret_addr);
+	memcpy(ret_addr->ep.addr.b, &in6.sin6_addr, sizeof(ret_addr->ep.addr.b));
+	ret_addr->ep.port = ntohs(in6.sin6_port);
+	return 0;
+}
+
+int args_addr_in(const struct args_mem *mem, int family, enum args_use use, uint64_t addr,
+		 uint64_t len, struct args_addr *ret_addr)
+{
+	uint8_t raw[ARGS_SOCKADDR_MAX] = { 0 };
+	int ulen = (int)(uint32_t)len;
+	uint16_t fam;
+
+	memset(ret_addr, 0, sizeof(*ret_addr));
+	if (ulen < 0 || ulen > (int)sizeof(raw))
+		return -EINVAL;
+	if (ulen > 0 && mem->read(mem->ctx, addr, raw, (size_t)ulen) < 0)
+		return -EFAULT;
+	memcpy(&fam, raw, sizeof(fam));
+	if (use == ARGS_CONNECT) {
+		if (ulen < (int)sizeof(fam))
+			return -EINVAL;
+		if (fam == AF_UNSPEC) {
+			ret_addr->is_unspec = true;
+			return 0;
+		}
+	}
+	return family == AF_INET6 ? addr_in6(raw, ulen, use, ret_addr)
+				  : addr_in4(raw, ulen, use, ret_addr);
+}
+
+int args_addr_out(const struct args_mem *mem, int family, const struct ns_endpoint *ep,
+		  uint64_t addr, uint64_t len_ptr)
+{
+	union {
+		struct sockaddr_in in;
+		struct sockaddr_in6 in6;
+	} sa;
+	int32_t room, true_len;
+
+	memset(&sa, 0, sizeof(sa));
+	if (family == AF_INET6) {
+		sa.in6.sin6_family = AF_INET6;
+		sa.in6.sin6_port = htons(ep->port);
+		memcpy(&sa.in6.sin6_addr, ep->addr.b, sizeof(sa.in6.sin6_addr));
+		true_len = sizeof(sa.in6);
+	} else {
+		sa.in.sin_family = AF_INET;
+		sa.in.sin_port = htons(ep->port);
+		sa.in.sin_addr.s_addr = htonl(ns_addr_to_v4(&ep->addr));
+		true_len = sizeof(sa.in);
+	}
+	if (mem->read(mem->ctx, len_ptr, &room, sizeof(room)) < 0)
+		return -EFAULT;
+	if (room > true_len)
+		room = true_len;
+	if (room < 0)
+		return -EINVAL;
+	if (room > 0 && mem->write(mem->ctx, addr, &sa, (size_t)room) < 0)
+		return -EFAULT;
+	return mem->write(mem->ctx, len_ptr, &true_len, sizeof(true_len)) < 0 ? -EFAULT : 0;
+}
+
+int args_opt_in(const struct args_mem *mem, uint64_t addr, uint64_t len, void *buf, size_t cap)
+{
+	int ulen = (int)(uint32_t)len;
+	size_t n;
+
+	memset(buf, 0, cap);
+	if (ulen < 0)
+		return -EINVAL;
+	n = (size_t)ulen < cap ? (size_t)ulen : cap;
+	if (n > 0 && mem->read(mem->ctx, addr, buf, n) < 0)
+		return -EFAULT;
+	return ulen;
+}
+
+int args_opt_len_in(const struct args_mem *mem, uint64_t len_ptr)
+{
+	int32_t room;
+
+	if (mem->read(mem->ctx, len_ptr, &room, sizeof(room)) < 0)
+		return -EFAULT;
+	return room < 0 ? -EINVAL : room;
+}
+
+int args_opt_out(const struct args_mem *mem, uint64_t addr, uint64_t len_ptr, int room,
+		 const void *val, size_t val_len)
+{
+	int32_t n = room < (int)val_len ? room : (int)val_len;
+
+	if (mem->write(mem->ctx, len_ptr, &n, sizeof(n)) < 0)
+		return -EFAULT;
+	return n > 0 && mem->write(mem->ctx, addr, val, (size_t)n) < 0 ? -EFAULT : 0;
+}
+
+int args_msg_in(const struct args_mem *mem, uint64_t addr, struct args_msg *ret_msg)
+{
+	struct msghdr m;
+
+	if (mem->read(mem->ctx, addr, &m, sizeof(m)) < 0)
+		return -EFAULT;
+	*ret_msg = (struct args_msg){ .name = (uint64_t)(uintptr_t)m.msg_name,
+				      .iov = (uint64_t)(uintptr_t)m.msg_iov,
+				      .iov_cnt = m.msg_iovlen,
+				      .name_len = m.msg_namelen };
+	return ret_msg->iov_cnt > IOV_CNT_MAX ? -EMSGSIZE : 0;
+}
+
+int args_gather(const struct args_mem *mem, uint64_t iov_ptr, uint64_t iov_cnt, void *buf,
+		size_t cap)
+{
+	size_t done = 0;
+	uint64_t total = 0;
+
+	if (iov_cnt > IOV_CNT_MAX || cap > INT_MAX)
+		return -EINVAL;
+	for (uint64_t i = 0; i < iov_cnt; i++) {
+		struct iovec v;
+		size_t n;
+
+		if (mem->read(mem->ctx, iov_ptr + i * sizeof(v), &v, sizeof(v)) < 0)
+			return done ? (int)done : -EFAULT;
+		total += v.iov_len > INT_MAX ? INT_MAX : v.iov_len;
+		if (v.iov_len > (size_t)SSIZE_MAX || total > INT_MAX)
+			return done ? (int)done : -EINVAL;
+		n = v.iov_len < cap - done ? v.iov_len : cap - done;
+		if (n > 0 && mem->read(mem->ctx, (uint64_t)(uintptr_t)v.iov_base,
+				       (uint8_t *)buf + done, n) < 0)
+			return done ? (int)done : -EFAULT;
+		done += n;
+	}
+	return (int)done;
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * agent_args.h - arguments of trapped calls: copied once, checked as Linux checks them
+ *
+ * A trapped call's pointers lead into memory that another thread of the container may change at any
+ * time, and that may not be there. So every value is copied exactly once, every decision is made on
+ * the copy, and a failed copy is -EFAULT for the program, nothing else.
+ *
+ * Memory is reached through struct args_mem, by process_vm_readv() in the agent and by an array in
+ * tests and fuzzers.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attr.h"
+#include "ns/addr.h"
+
+/** ARGS_SOCKADDR_MAX - octets of the longest address Linux takes (struct sockaddr_storage) */
+#define ARGS_SOCKADDR_MAX 128
+
+/** struct args_mem - the memory of the calling thread */
+struct args_mem {
+	void *ctx;
+	/** copy @len octets; 0 or -EFAULT */
+	int (*read)(void *ctx, uint64_t addr, void *buf, size_t len);
+	int (*write)(void *ctx, uint64_t addr, const void *buf, size_t len);
+};
+
+/** enum args_use - what an address is for: bind() and connect() check it differently */
+enum args_use {
+	ARGS_BIND,
+	ARGS_CONNECT,
+};
+
+/** struct args_addr - a decoded address */
+struct args_addr {
+	bool is_unspec; /* AF_UNSPEC in connect(): undo the connection */
+	struct ns_endpoint ep;
+};
+
+/**
+ * args_addr_in() - the address of bind() or connect()
+ * @family:	Of the socket: AF_INET or AF_INET6
+ * @addr:	Pointer argument
+ * @len:	Length argument, of which Linux looks at the low 32 bits as int
+ *
+ * linux v6.1 net/socket.c move_addr_to_kernel(), net/ipv4/af_inet.c __inet_bind(), inet_stream_connect(),
+ * net/ipv6/af_inet6.c inet6_bind_sk()
+ *
+ * Return: 0, -EFAULT, -EINVAL, -EAFNOSUPPORT
+ */
+ns_must_check int args_addr_in(const struct args_mem *mem, int family, enum args_use use,
+			       uint64_t addr, uint64_t len, struct args_addr *ret_addr);
+
+/**
+ * args_addr_out() - an address into the program's buffer, cut to its length
+ * @family:	AF_INET or AF_INET6, how @ep is laid out
+ * @len_ptr:	Points at the length of the buffer, set to the true length
+ *
+ * linux v6.1 net/socket.c move_addr_to_user()
+ *
+ * Return: 0, -EFAULT, -EINVAL (negative length)
+ */
+ns_must_check int args_addr_out(const struct args_mem *mem, int family,
+				const struct ns_endpoint *ep, uint64_t addr, uint64_t len_ptr);
+
+/**
+ * args_opt_in() - the value of setsockopt()
+ * @len:	Length argument
+ * @buf:	Set to the value, zeroed behind it
+ * @cap:	Octets at @buf; a longer value is cut, as Linux does with values of known size
+ *
+ * Return: octets the program offered (may exceed @cap), -EFAULT, -EINVAL (negative)
+ */
+ns_must_check int args_opt_in(const struct args_mem *mem, uint64_t addr, uint64_t len, void *buf,
+			      size_t cap);
+
+/**
+ * args_opt_len_in() - the length that getsockopt() points at
+ *
+ * Return: octets, -EFAULT, -EINVAL (negative)
+ */
+ns_must_check int args_opt_len_in(const struct args_mem *mem, uint64_t len_ptr);
+
+/**
+ * args_opt_out() - the result of getsockopt(), cut to what args_opt_len_in() gave
+ * @room:	Octets the program offers
+ * @val:	@val_len octets
+ *
+ * Return: 0 or -EFAULT
+ */
+ns_must_check int args_opt_out(const struct args_mem *mem, uint64_t addr, uint64_t len_ptr,
+			       int room, const void *val, size_t val_len);
+
+/** struct args_msg - what of a struct msghdr the agent looks at */
+struct args_msg {
+	uint64_t name, iov, iov_cnt;
+	uint32_t name_len;
+};
+
+/** args_msg_in() - a struct msghdr. Return: 0, -EFAULT, -EMSGSIZE (more than 1024 iovecs) */
+ns_must_check int args_msg_in(const struct args_mem *mem, uint64_t addr, struct args_msg *ret_msg);
+
+/**
+ * args_gather() - octets that iovecs of the program point at
+ * @iov_ptr:	Array of struct iovec
+ * @iov_cnt:	At most 1024
+ * @cap:	Octets at @buf: no more are copied, which is a short write
+ *
+ * Return: octets copied, -EFAULT (nothing could be copied), -EINVAL (a length or their sum is over INT_MAX)
+ */
+ns_must_check int args_gather(const struct args_mem *mem, uint64_t iov_ptr, uint64_t iov_cnt,
+			      void *buf, size_t cap);

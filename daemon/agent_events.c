@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * agent_events.c - what the worker tells, and what a program's close means
+ *
+ * Theory of operation
+ *
+ * bind(), listen() and connect() are one question to the worker each (asock.op); other calls on the
+ * socket wait meanwhile. The answer is found by the socket's handle: a socket that is gone has none,
+ * so late answers meet nobody. The worker is trusted less than the agent: an answer that nobody asked
+ * for is ignored, a message about a socket in the wrong state too.
+ */
+#include <event2/event.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "daemon/agent_int.h"
+#include "daemon/log.h"
+
+/* ---- questions ---- */
+
+/** wire_endpoint() - as the stack knows it: "any" of IPv6 listens on all of IPv4 */
+static struct ipc_endpoint wire_endpoint(const struct ns_endpoint *ep)
+{
+	struct ipc_endpoint e = ipc_endpoint_from(ep);
+
+	if (ns_addr_is_any(&e.addr))
+		e.addr = ns_addr_v4(INADDR_ANY);
+	return e;
+}
+
+void op_send(struct agent *a, struct asock *s)
+{
+	struct ipc_bind b = { .sock = s->handle };
+	struct ipc_listen l = { .sock = s->handle, .backlog = s->backlog };
+	struct ipc_connect c = { .sock = s->handle };
+
+	switch (s->op) {
+	case ASOCK_OP_BIND:
+		b.local = wire_endpoint(&s->op_ep);
+		aopt_opts(&s->opts, &b.opts);
+		agent_send(a, IPC_BIND, &b);
+		break;
+	case ASOCK_OP_NONE: /* listen() again: another backlog */
+	case ASOCK_OP_LISTEN:
+		aopt_opts(&s->opts, &l.opts);
+		agent_send(a, IPC_LISTEN, &l);
+		break;
+	case ASOCK_OP_CONNECT:
+		c.remote = ipc_endpoint_from(&s->op_ep);
+		aopt_opts(&s->opts, &c.opts);
+		agent_send(a, IPC_CONNECT, &c);
+		break;
+	}
+}
+
+/** held_take() - the oldest held call of @kind, taken out; false when there is none */
+static bool held_take(struct asock *s, struct list *head, enum held_kind kind,
+		      struct call *ret_call)
+{
+	(void)s;
+	list_for_each (it, head) {
+		struct held *h = list_entry(it, struct held, node);
+
+		if (h->kind != kind)
+			continue;
+		*ret_call = h->call;
+		held_free(h);
+		return true;
+	}
+	return false;
+}
+
+/** answer_kept() - answer and remember: a signal may take the answer away */
+static void answer_kept(struct agent *a, struct asock *s, const struct call *c, int64_t answer)
+{
+	if (answer == 0 || c->nr == SYS_connect)
+		asock_memo_set(s, c->tid, c->nr, c->ip, c->args, answer, agent_now());
+	call_answer(a, c, answer);
+}
+
+void op_done(struct agent *a, struct asock *s)
+{
+	uint32_t handle = s->handle;
+	struct call c;
+
+	s->op = ASOCK_OP_NONE;
+	/* any of them may begin the next op, or end the socket */
+	while (s && s->op == ASOCK_OP_NONE && held_take(s, &s->deferred, HELD_DEFERRED, &c)) {
+		struct asock_memo memo = s->memo;
+
+		if (!call_is_waiting(&c))
+			continue;
+		call_run(a, &c);
+		s = asock_find_handle(&a->socks, handle);
+		if (s && !s->memo.is_set)
+			s->memo = memo; /* others of the same moment may still have lost theirs */
+	}
+}
+
+/** op_answer() - tell the call that began the op */
+static void op_answer(struct agent *a, struct asock *s, int64_t answer)
+{
+	struct call c;
+
+	if (held_take(s, &s->held, HELD_OP, &c))
+		answer_kept(a, s, &c, answer);
+}
+
+/** local_set() - the port the stack chose; the address as the program asked for it, when that is "any" of IPv6 */
+static void local_set(struct asock *s, const struct ipc_endpoint *local)
+{
+	s->local.port = local->port;
+	if (s->family == AF_INET || !ns_addr_is_any(&local->addr))
+		s->local.addr = local->addr;
+	else
+		s->local.addr = (struct ns_addr){ 0 };
+}
+
+/* ---- answers ---- */
+
+/** sock_of() - the socket an answer is about, when it waits for just that */
+static struct asock *sock_of(struct agent *a, uint32_t handle, enum asock_op op)
+{
+	struct asock *s = asock_find_handle(&a->socks, handle);
+
+	return s && s->op == op ? s : NULL;
+}
+
+static int on_bind_r(void *ctx, struct ipc_msg *m)
+{
+	struct agent *a = ctx;
+	const struct ipc_sock_result *b = IPC_BODY(m, ipc_sock_result);
+	struct asock *s = sock_of(a, b->sock, ASOCK_OP_BIND);
+
+	if (!s) {
+		if (b->err < 0 && asock_find_handle(&a->socks, b->sock))
+			log_warn(b->err, "cannot bind a port of the container anew");
+		return 0;
+	}
+	if (b->err == 0) {
+		s->is_user_bound = true;
+		local_set(s, &b->local);
+		asock_set_state(&a->socks, s, ASOCK_BOUND);
+	}
+	op_answer(a, s, b->err);
+	op_done(a, s);
+	return 0;
+}
+
+/** op_stuff() - stuff the pair of the socket whose call waits; without success the program only sees "writable" too early */
+static void op_stuff(struct agent *a, struct asock *s)
+{
+	list_for_each (it, &s->held) {
+		struct held *h = list_entry(it, struct held, node);
+		int fd;
+
+		if (h->kind != HELD_OP)
+			continue;
+		fd = call_program_fd(a, &h->call, s);
+		if (fd < 0)
+			return;
+		stuff(a, s, fd);
+		close(fd);
+		return;
+	}
+}
+
+static int on_listen_r(void *ctx, struct ipc_msg *m)
+{
+	struct agent *a = ctx;
+	const struct ipc_sock_result *b = IPC_BODY(m, ipc_sock_result);
+	struct asock *s = sock_of(a, b->sock, ASOCK_OP_LISTEN);
+
+	if (!s) {
+		if (b->err < 0 && asock_find_handle(&a->socks, b->sock))
+			log_warn(b->err, "cannot listen on a port of the container anew");
+		return 0;
+	}
+	if (b->err == 0) {
+		local_set(s, &b->local);
+		op_stuff(a, s);
+		asock_set_state(&a->socks, s, ASOCK_LISTEN);
+	}
+	op_answer(a, s, b->err);
+	op_done(a, s);
+	return 0;
+}
+
+/** connect_begun() - the SYN is on its way: a blocking connect() goes on waiting, another one returns */
+static void connect_begun(struct agent *a, struct asock *s)
+{
+	struct call c;
+	int fd, flags;
+
+	if (!held_take(s, &s->held, HELD_OP, &c))
+		return; /* interrupted by a signal: goes on in the background */
+	fd = call_program_fd(a, &c, s);
+	flags = fd >= 0 ? fcntl(fd, F_GETFL) : O_NONBLOCK;
+	if (flags & O_NONBLOCK) {
+		if (fd >= 0)
+			stuff(a, s, fd);
+		answer_kept(a, s, &c, -EINPROGRESS);
+	} else if (!call_hold(a, s, &c, HELD_CONNECT, s->opts.snd_timeout_ns)) {
+		answer_kept(a, s, &c, -EINPROGRESS);
+	}
+	if (fd >= 0)
+		close(fd);
+}
+
+static int on_connect_r(void *ctx, struct ipc_msg *m)
+{
+	struct agent *a = ctx;
+	const struct ipc_sock_result *b = IPC_BODY(m, ipc_sock_result);
+	struct asock *s = sock_of(a, b->sock, ASOCK_OP_CONNECT);
+
+	if (!s)
+		return 0;
+	if (b->err == -EINPROGRESS) {
+		local_set(s, &b->local);
+		s->remote = s->op_ep;
+		asock_set_state(&a->socks, s, ASOCK_CONNECTING);
+		connect_begun(a, s);
+	} else {
+		op_answer(a, s, b->err < 0 ? b->err : -EINVAL);
+	}
+	op_done(a, s);
+	return 0;
+}
+
+static int on_connected(void *ctx, struct ipc_msg *m)
+{
+	struct agent *a = ctx;
+	const struct ipc_connected *b = IPC_BODY(m, ipc_connected);
+	struct asock *s = asock_find_handle(&a->socks, b->sock);
+	struct call c;
+
+	if (!s || s->state != ASOCK_CONNECTING)
+		return 0;
+	s->local = ipc_endpoint_to(&b->local);
+	s->remote = ipc_endpoint_to(&b->remote);
+	asock_set_state(&a->socks, s, ASOCK_ESTABLISHED);
+	/* the worker watches from here on; its descriptor must be there before the program's octets */
+	agent_unwatch(s);
+	unstuff(a, s);
+	agent_attach(a, s, 0);
+	s = asock_find_handle(&a->socks, b->sock);
+	while (s && held_take(s, &s->held, HELD_CONNECT, &c)) {
+		s->is_connect_reported = true;
+		answer_kept(a, s, &c, 0);
+	}
+	return 0;
+}
+
+/** sock_unname() - no address, as a fresh socket says it */
+static void sock_unname(struct asock *s)
+{
+	memset(&s->local, 0, sizeof(s->local));
+	if (s->family == AF_INET)
+		s->local.addr = ns_addr_v4(0);
+}
+
+/** sock_rebind() - a failed connect() gave the stack's socket back; the port stays the program's */
+static void sock_rebind(struct agent *a, struct asock *s)
+{
+	struct ipc_bind b = { .sock = s->handle, .local = wire_endpoint(&s->local) };
+
+	aopt_opts(&s->opts, &b.opts);
+	agent_send(a, IPC_BIND, &b);
+}
+
+static int on_failed(void *ctx, struct ipc_msg *m)
+{
+	struct agent *a = ctx;
+	const struct ipc_sock_err *b = IPC_BODY(m, ipc_sock_err);
+	struct asock *s = asock_find_handle(&a->socks, b->sock);
+	struct call c;
+	bool is_told = false;
+
+	if (!s || s->state != ASOCK_CONNECTING)
+		return 0;
+	while (held_take(s, &s->held, HELD_CONNECT, &c)) {
+		is_told |= call_is_waiting(&c);
+		answer_kept(a, s, &c, b->err);
+	}
+	if (s->stuffed_len) {
+		sock_tombstone(a, s, is_told ? 0 : b->err, false);
+		return 0;
+	}
+	/* the pair is as new: a program that waited may try again on the same socket */
+	s->so_error = is_told ? 0 : b->err;
+	s->remote = (struct ns_endpoint){ .addr = ns_addr_v4(0) };
+	asock_set_state(&a->socks, s, s->is_user_bound ? ASOCK_BOUND : ASOCK_IDLE);
+	if (s->is_user_bound)
+		sock_rebind(a, s);
+	else
+		sock_unname(s);
+	return 0;
+}
+
+static int on_acceptable(void *ctx, struct ipc_msg *m)
+{
+	struct agent *a = ctx;
+	const struct ipc_acceptable *b = IPC_BODY(m, ipc_acceptable);
+	struct asock *s = asock_find_handle(&a->socks, b->listener);
+	struct ns_endpoint local = ipc_endpoint_to(&b->local);
+	struct ns_endpoint remote = ipc_endpoint_to(&b->remote);
+	struct call c;
+	int r;
+
+	if (!s)
+		return 0; /* closed meanwhile: the worker learns it by CLOSE */
+	r = asock_queue_push(s, b->conn, &local, &remote);
+	if (r == -ENOSPC)
+		return -EPROTO; /* the worker knows the backlog */
+	if (r < 0)
+		return 0;
+	while (asock_queue_first(s) && held_take(s, &s->held, HELD_ACCEPT, &c)) {
+		int64_t answer = call_is_waiting(&c) ? accept_deliver(a, s, &c, -1) : CALL_LATER;
+
+		if (answer != CALL_LATER)
+			call_answer(a, &c, answer);
+	}
+	tokens_fill(s);
+	return 0;
+}
+
+static int on_detached(void *ctx, struct ipc_msg *m)
+{
+	struct agent *a = ctx;
+	const struct ipc_sock_err *b = IPC_BODY(m, ipc_sock_err);
+	struct asock *s = asock_find_handle(&a->socks, b->sock);
+
+	if (s && s->state == ASOCK_ESTABLISHED)
+		sock_tombstone(a, s, b->err, true);
+	return 0;
+}
+
+static int on_closed(void *ctx, struct ipc_msg *m)
+{
+	struct agent *a = ctx;
+	const struct ipc_closed *b = IPC_BODY(m, ipc_closed);
+	struct asock *s = asock_find_handle(&a->socks, b->sock);
+
+	if (!s || s->state != ASOCK_ESTABLISHED)
+		return 0;
+	/* worth an entry only while the thread that called last has it still */
+	if (b->is_shut && program_end_is_at(a, s))
+		sock_tombstone(a, s, 0, false);
+	else
+		asock_free(&a->socks, s);
+	return 0;
+}
+
+/** query_take() - the call that asked with @token */
+static bool query_take(struct agent *a, uint32_t token, struct held *ret_held)
+{
+	list_for_each (it, &a->held) {
+		struct held *h = list_entry(it, struct held, all_node);
+
+		if (h->kind != HELD_QUERY || h->token != token)
+			continue;
+		*ret_held = *h;
+		held_free(h);
+		return true;
+	}
+	return false;
+}
+
+/** query_answer() - @err, or the value into the program's buffer */
+static void query_answer(struct agent *a, struct call *c, int err, const void *val, size_t len)
+{
+	struct args_mem mem = call_mem(c);
+	int room;
+
+	if (err == 0) {
+		room = args_opt_len_in(&mem, c->args[4]);
+		err = room < 0 ? room : args_opt_out(&mem, c->args[3], c->args[4], room, val, len);
+	}
+	call_answer(a, c, err);
+}
+
+static int on_getopt_r(void *ctx, struct ipc_msg *m)
+{
+	const struct ipc_getopt_result *b = IPC_BODY(m, ipc_getopt_result);
+	struct held h;
+
+	if (query_take(ctx, b->token, &h))
+		query_answer(ctx, &h.call, b->err < 0 ? b->err : 0, &b->value, sizeof(b->value));
+	return 0;
+}
+
+static int on_getinfo_r(void *ctx, struct ipc_msg *m)
+{
+	const struct ipc_getinfo_result *b = IPC_BODY(m, ipc_getinfo_result);
+	uint8_t buf[AOPT_VALUE_MAX];
+	struct held h;
+	size_t len = aopt_tcp_info(&b->info, buf);
+
+	if (query_take(ctx, b->token, &h))
+		query_answer(ctx, &h.call, b->err < 0 ? b->err : 0, buf, len);
+	return 0;
+}
+
+const ipc_handler_fn agent_worker_handlers[IPC_TYPE_COUNT] = {
+	[IPC_BIND_R] = on_bind_r,       [IPC_LISTEN_R] = on_listen_r,
+	[IPC_CONNECT_R] = on_connect_r, [IPC_CONNECTED] = on_connected,
+	[IPC_FAILED] = on_failed,       [IPC_ACCEPTABLE] = on_acceptable,
+	[IPC_DETACHED] = on_detached,   [IPC_CLOSED] = on_closed,
+	[IPC_GETOPT_R] = on_getopt_r,   [IPC_GETINFO_R] = on_getinfo_r,
+};
+
+/* ---- ends ---- */
+
+void sock_tombstone(struct agent *a, struct asock *s, int err, bool is_reset)
+{
+	int fd;
+
+	agent_unwatch(s);
+	s->so_error = err;
+	if (is_reset) {
+		fd = program_end_find(a, s);
+		if (fd >= 0) {
+			/* full is as good: then octets of the program lie there already */
+			(void)send(fd, "r", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+			close(fd);
+			a->reset_cnt++;
+			s->is_kernel_err = err == -ECONNRESET;
+		} else {
+			a->reset_unseen_cnt++;
+		}
+	}
+	held_answer_all(a, s, HELD_CONNECT, err ? err : -ECONNABORTED);
+	held_answer_all(a, s, HELD_QUERY, -ENOTCONN);
+	if (s->stuffed_len)
+		a->stuffed_cnt--;
+	s->stuffed_len = 0;
+	close(s->fd);
+	s->fd = -1;
+	asock_set_state(&a->socks, s, ASOCK_DEAD);
+}
+
+/** listener_was_shut() - shutdown() of a listener looks like close(), but the program has it still */
+static bool listener_was_shut(struct agent *a, struct asock *s)
+{
+	int fd = s->state == ASOCK_LISTEN ? program_end_find(a, s) : -1;
+
+	if (fd < 0)
+		return false;
+	close(fd);
+	return true;
+}
+
+void sock_program_closed(struct agent *a, struct asock *s)
+{
+	if (s->state != ASOCK_IDLE && !s->is_v6only)
+		agent_send(a, IPC_CLOSE, &(struct ipc_close){ s->handle, IPC_CLOSE_GRACEFUL });
+	else if (s->op != ASOCK_OP_NONE)
+		agent_send(a, IPC_CLOSE, &(struct ipc_close){ s->handle, IPC_CLOSE_GRACEFUL });
+	if (listener_was_shut(a, s)) {
+		held_answer_all(a, s, HELD_ACCEPT, -EINVAL);
+		asock_queue_clear(s);
+		sock_tombstone(a, s, 0, false);
+		return;
+	}
+	asock_free(&a->socks, s);
+}
