@@ -110,12 +110,16 @@ static void tcp_error(void *self, const struct icmp_err *e, struct mono now)
 	(void)now;
 	if (dc && dc->kind == TCP_KIND_HALFOPEN)
 		tcp_halfopen_error(t, dc, e);
+	if (!dc)
+		drop_count(tcp_stats(t), DROP_ICMP_NO_MATCH);
 	if (!dc || dc->kind != TCP_KIND_CONN)
 		return;
 	c = container_of(dc, struct tcp_conn, dc);
 	/* what our own host says (no neighbour, no route) quotes no sequence number and needs none */
-	if (e->has_seq && !is_about_flight(c, e))
+	if (e->has_seq && !is_about_flight(c, e)) {
+		drop_count(tcp_stats(t), DROP_ICMP_NO_MATCH);
 		return;
+	}
 	if (e->is_frag_needed) {
 		frag_needed(c, e);
 		return;

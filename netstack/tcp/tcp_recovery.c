@@ -23,7 +23,8 @@
  */
 #include "tcp/tcp_int.h"
 
-static void prr(struct tcp_conn *c, uint32_t delivered, bool is_safe)
+/* The window for this acknowledgement; @is_forced: at least one segment, whatever the proportion says. */
+static void prr(struct tcp_conn *c, uint32_t delivered, bool is_safe, bool is_forced)
 {
 	uint32_t pipe = tcp_pipe(c);
 	uint32_t ssthresh = c->cc.ssthresh;
@@ -43,7 +44,7 @@ static void prr(struct tcp_conn *c, uint32_t delivered, bool is_safe)
 		cnt = (int64_t)ssthresh - pipe;
 		cnt = cnt < limit ? cnt : limit;
 	}
-	if (c->prr_out == 0 && cnt < c->cc.mss)
+	if ((c->prr_out == 0 || is_forced) && cnt < c->cc.mss)
 		cnt = c->cc.mss; /* the fast retransmission itself */
 	if (cnt < 0)
 		cnt = 0;
@@ -68,6 +69,16 @@ static void leave(struct tcp_conn *c)
 	c->dupack_cnt = 0;
 	if (!tcp_has(c, TCP_F_SACK))
 		c->sacked_len = 0;
+}
+
+/* Without SACK the first segment is lost; what is thought to have arrived is among the others. */
+static bool reno_lose_head(struct tcp_conn *c)
+{
+	uint32_t lost = c->lost_len;
+
+	tcp_rtx_lose_head(c);
+	c->sacked_len = ns_min_u(c->sacked_len, tcp_flight(c) - c->lost_len);
+	return c->lost_len > lost;
 }
 
 /*
@@ -109,8 +120,7 @@ static bool found_loss(struct tcp_conn *c)
 		return c->lost_len > 0;
 	if (c->dupack_cnt < TCP_DUPTHRESH || !is_new_episode(c))
 		return false;
-	tcp_rtx_lose_head(c);
-	return c->lost_len > 0;
+	return reno_lose_head(c);
 }
 
 static bool is_cwnd_limited(const struct tcp_conn *c)
@@ -149,6 +159,7 @@ void tcp_recovery_on_ack(struct tcp_conn *c, const struct tcp_delivered *d, uint
 {
 	uint32_t delivered = d->acked + d->sacked;
 	uint32_t lost = c->lost_len;
+	bool is_forced = false;
 
 	if (!tcp_has(c, TCP_F_SACK))
 		delivered = reno_delivered(c, d, is_dup);
@@ -167,10 +178,11 @@ void tcp_recovery_on_ack(struct tcp_conn *c, const struct tcp_delivered *d, uint
 	}
 	switch (c->ca) {
 	case TCP_CA_RECOVERY:
+		/* RFC 6582 3.2 step 3: a partial acknowledgement sends the next hole, at once */
 		if (!tcp_has(c, TCP_F_SACK) && d->is_una_moved)
-			tcp_rtx_lose_head(c);
-		if (delivered)
-			prr(c, delivered, d->is_una_moved && c->lost_len <= lost);
+			is_forced = reno_lose_head(c);
+		if (delivered || is_forced)
+			prr(c, delivered, d->is_una_moved && c->lost_len <= lost, is_forced);
 		return;
 	case TCP_CA_LOSS:
 		grow(c, d, flight, now);
@@ -182,7 +194,7 @@ void tcp_recovery_on_ack(struct tcp_conn *c, const struct tcp_delivered *d, uint
 	}
 	if (found_loss(c)) {
 		enter_recovery(c, flight, now);
-		prr(c, delivered, false);
+		prr(c, delivered, false, true);
 		return;
 	}
 	c->ca = c->sacked_len ? TCP_CA_DISORDER : TCP_CA_OPEN;
