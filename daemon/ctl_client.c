@@ -195,15 +195,24 @@ static const char *state_word(struct json_object *answer)
 /* The names of the links that are carried, separated by blanks. */
 static void links_print(struct json_object *answer)
 {
-	struct json_object *links, *name;
+	struct json_object *links;
+	const char *sep = "";
 	size_t cnt = 0;
 
 	if (json_object_object_get_ex(answer, "links", &links) &&
 	    json_object_is_type(links, json_type_array))
 		cnt = json_object_array_length(links);
-	for (size_t i = 0; i < cnt; i++)
-		if (json_object_object_get_ex(json_object_array_get_idx(links, i), "name", &name))
-			(void)printf("%s%s", i ? " " : "", json_object_get_string(name));
+	for (size_t i = 0; i < cnt; i++) {
+		struct json_object *link = json_object_array_get_idx(links, i);
+		struct json_object *name, *driver;
+
+		if (!json_object_object_get_ex(link, "name", &name) ||
+		    !json_object_object_get_ex(link, "driver", &driver) ||
+		    !strcmp(json_object_get_string(driver), "none"))
+			continue;
+		(void)printf("%s%s", sep, json_object_get_string(name));
+		sep = " ";
+	}
 	(void)putchar('\n');
 }
 

@@ -16,7 +16,8 @@ import unittest
 SLUICECTL = ""
 
 READY = {"taken": True, "stopping": False, "worker": {"ready": True}, "agent": {"ready": True},
-         "links": [{"name": "eth0"}, {"name": "eth1"}]}
+         "links": [{"name": "lo", "driver": "none"}, {"name": "eth0", "driver": "packet"},
+                   {"name": "eth1", "driver": "tap"}, {"name": "odd"}]}
 
 
 class Monitor:
