@@ -5,6 +5,7 @@
 
 #include "link/offload.h"
 #include "rig.h"
+#include "slowsum.h"
 #include "suites.h"
 #include "wire/tcp.h"
 
@@ -18,16 +19,6 @@ static void setup(void)
 static void teardown(void)
 {
 	rig_done(&rig);
-}
-
-/* RFC 1071 a word at a time: shares nothing with wire/csum.c. */
-static uint16_t slow_sum(uint32_t sum, const uint8_t *p, uint32_t len)
-{
-	for (uint32_t i = 0; i < len; i++) {
-		sum += i & 1 ? p[i] : (uint32_t)p[i] << 8;
-		sum = (sum & 0xffff) + (sum >> 16);
-	}
-	return (uint16_t)sum;
 }
 
 static void put16(uint8_t *p, uint32_t v)
@@ -44,9 +35,9 @@ static uint32_t get16(const uint8_t *p)
 /* Checksum of the TCP segment in an Ethernet frame of @len octets, field as it is. */
 static uint16_t tcp_sum(const uint8_t *f, uint32_t len)
 {
-	uint32_t pseudo = slow_sum(6 + (len - 34), f + 26, 8);
+	uint16_t pseudo = slowsum((uint16_t)(6 + (len - 34)), f + 26, 8);
 
-	return slow_sum(pseudo, f + 34, len - 34);
+	return slowsum(pseudo, f + 34, len - 34);
 }
 
 /* Frame @i as a device would make it from the super-frame @s of @s_len octets. Returns its length. */
@@ -62,7 +53,7 @@ static uint32_t reference(const uint8_t *s, uint32_t s_len, uint32_t i, uint8_t 
 	put16(out + 16, RIG_HDR_LEN - 14 + n);
 	put16(out + 18, get16(s + 18) + i);
 	put16(out + 24, 0);
-	put16(out + 24, (uint16_t)~slow_sum(0, out + 14, 20));
+	put16(out + 24, (uint16_t)~slowsum(0, out + 14, 20));
 	seq += from;
 	put16(out + 38, seq >> 16);
 	put16(out + 40, seq);

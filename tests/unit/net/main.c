@@ -1,0 +1,5 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* main.c - runs the tests of netstack/net */
+#include "suites.h"
+
+UNIT_MAIN(arp_suite, demux_suite, icmp_suite, ip4_suite, neigh_suite, net_suite, route_suite)

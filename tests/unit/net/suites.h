@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* suites.h - the suites of this folder */
+#pragma once
+
+#include "unit.h"
+
+Suite *arp_suite(void);
+Suite *demux_suite(void);
+Suite *icmp_suite(void);
+Suite *ip4_suite(void);
+Suite *neigh_suite(void);
+Suite *net_suite(void);
+Suite *route_suite(void);
