@@ -115,20 +115,26 @@ int linkopen_packet_bind(int fd, uint32_t ifindex, const char *name)
 
 /* ---- self-test ---- */
 
-static int loopback_up_in(void *ctx)
+struct loopback_args {
+	bool is_up;
+	int ifindex;
+};
+
+static int loopback_set_in(void *ctx)
 {
-	struct ifreq ifr = { .ifr_name = "lo", .ifr_flags = IFF_UP };
+	struct loopback_args *a = ctx;
+	struct ifreq ifr = { .ifr_name = "lo" };
 	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	int r = 0;
 
 	if (fd < 0)
 		return -errno;
+	ifr.ifr_flags = a->is_up ? IFF_UP : 0;
 	if (ioctl(fd, SIOCSIFFLAGS, &ifr) < 0)
 		r = -errno;
-	ifr.ifr_ifindex = 0;
 	if (r == 0 && ioctl(fd, SIOCGIFINDEX, &ifr) < 0)
 		r = -errno;
-	*(int *)ctx = ifr.ifr_ifindex;
+	a->ifindex = ifr.ifr_ifindex;
 	close(fd);
 	return r;
 }
@@ -154,20 +160,25 @@ bool linkopen_packet_takes_gso(int netns_fd)
 		.tcp = { [12] = 0x50, [13] = 0x10 },
 	};
 	struct sockaddr_ll addr = { .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_IP) };
-	int ifindex = 0, fd;
+	struct loopback_args lo = { .is_up = true };
 	ssize_t n;
+	int fd;
 
-	if (netns_call(netns_fd, loopback_up_in, &ifindex) < 0)
+	if (netns_call(netns_fd, loopback_set_in, &lo) < 0)
 		return false;
 	fd = netns_socket(netns_fd, AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return false;
-	addr.sll_ifindex = ifindex;
+	addr.sll_ifindex = lo.ifindex;
 	n = vnet_hdr_set(fd) < 0
 		    ? -1
 		    : sendto(fd, &frame, sizeof(frame), MSG_DONTWAIT,
 			     (const struct sockaddr *)(const void *)&addr, sizeof(addr));
 	close(fd);
+	/* Down it has no address, and the namespace nothing it could answer for. */
+	lo.is_up = false;
+	if (netns_call(netns_fd, loopback_set_in, &lo) < 0)
+		return false;
 	return n == (ssize_t)sizeof(frame);
 }
 

@@ -526,6 +526,12 @@ static bool nexthop_is_concerned(const struct reconf *rc, const struct nlmsghdr 
 	       is_wanted_before(rc, attr_u32(nlh, sizeof(struct nhmsg), NHA_OIF));
 }
 
+/* What a request may hold; dumps of linux 6.9 and later say more. */
+static bool nexthop_attr_is_kept(int type)
+{
+	return (type >= NHA_ID && type <= NHA_ENCAP) || type == NHA_FDB || type == NHA_RES_GROUP;
+}
+
 static struct nl_msg *nexthop_msg(const struct reconf *rc, const struct nlmsghdr *nlh)
 {
 	struct nhmsg nh = *(const struct nhmsg *)nlmsg_data(nlh);
@@ -539,8 +545,8 @@ static struct nl_msg *nexthop_msg(const struct reconf *rc, const struct nlmsghdr
 	r = msg ? nlmsg_append(msg, &nh, sizeof(nh), NLMSG_ALIGNTO) : -1;
 	nlmsg_for_each_attr(a, (struct nlmsghdr *)(uintptr_t)nlh, sizeof(nh), rem)
 	{
-		if (r < 0)
-			break;
+		if (r < 0 || !nexthop_attr_is_kept(nla_type(a)))
+			continue;
 		if (nla_type(a) == NHA_OIF && nla_len(a) == 4)
 			r = nla_put_u32(msg, NHA_OIF, map_ifindex(rc, nla_get_u32(a)));
 		else
