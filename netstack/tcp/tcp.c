@@ -108,11 +108,15 @@ static void tcp_error(void *self, const struct icmp_err *e, struct mono now)
 	struct tcp_conn *c;
 
 	(void)now;
-	if (dc && dc->kind == TCP_KIND_HALFOPEN)
-		tcp_halfopen_error(t, dc, e);
-	if (!dc)
+	if (!dc) {
 		drop_count(tcp_stats(t), DROP_ICMP_NO_MATCH);
-	if (!dc || dc->kind != TCP_KIND_CONN)
+		return;
+	}
+	if (dc->kind == TCP_KIND_HALFOPEN) {
+		tcp_halfopen_error(t, dc, e); /* it may be gone now */
+		return;
+	}
+	if (dc->kind != TCP_KIND_CONN)
 		return;
 	c = container_of(dc, struct tcp_conn, dc);
 	/* what our own host says (no neighbour, no route) quotes no sequence number and needs none */

@@ -334,6 +334,9 @@ void tcp_rtx_lose_head(struct tcp_conn *c)
 	if (r->len > c->mss)
 		(void)tcp_rtx_split(c, r, c->mss);
 	tcp_rtx_mark_lost(c, r);
+	/* duplicates may have counted all of the flight as delivered: what is lost was not (linux tcp_limit_reno_sacked()) */
+	if (!tcp_has(c, TCP_F_SACK))
+		c->sacked_len = ns_min_u(c->sacked_len, tcp_flight(c) - c->lost_len);
 }
 
 /** tcp_rtx_clear() - forget everything that was sent */
