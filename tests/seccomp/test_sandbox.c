@@ -110,8 +110,9 @@ static int child_main(const char *name, pid_t pid, uintptr_t address)
 		answer = 'x';
 	}
 	say(answer);
-	while (recvmsg(CHANNEL_FD, &m, 0) > 0)
-		;
+	/* A word from the test asks for what must not be; the end of the channel for the end. */
+	if (recvmsg(CHANNEL_FD, &m, 0) > 0)
+		(void)!write(CHANNEL_FD, "w", 1);
 	return 0;
 }
 
@@ -338,6 +339,27 @@ START_TEST(worker_has_no_rights_and_nothing_around_it)
 }
 END_TEST
 
+/*
+ * The worker is the first process of its pid namespace; such a one ignores signals it has no handler for, a kill() with SIGSYS
+ * among them; the kernel's own SIGSYS must not be ignored.
+ */
+START_TEST(forbidden_call_ends_the_role)
+{
+	static const char *const names[] = { "worker", "agent" };
+	int status;
+	char c = 0;
+
+	role_start(names[_i]);
+	ck_assert_int_eq(send(role_fd, "x", 1, 0), 1);
+	ck_assert_int_le(recv(role_fd, &c, 1, 0), 0);
+	ck_assert_int_eq(c, 0);
+	ck_assert_int_eq(waitpid(role_pid, &status, 0), role_pid);
+	role_pid = 0;
+	ck_assert_msg(WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS, "ended with %#x",
+		      (unsigned int)status);
+}
+END_TEST
+
 START_TEST(agent_keeps_only_cap_sys_ptrace_and_can_use_it)
 {
 	static const char *const own[] = { "mnt", "ipc", "uts" };
@@ -397,6 +419,7 @@ static Suite *sandbox_suite(void)
 	tcase_add_checked_fixture(tc, NULL, role_stop);
 	tcase_set_timeout(tc, 30);
 	tcase_add_test(tc, worker_has_no_rights_and_nothing_around_it);
+	tcase_add_loop_test(tc, forbidden_call_ends_the_role, 0, 2);
 	tcase_add_test(tc, agent_keeps_only_cap_sys_ptrace_and_can_use_it);
 	tcase_add_test(tc, monitor_keeps_a_short_list_of_rights);
 	tcase_add_test(tc, monitor_can_start_a_worker_again);
