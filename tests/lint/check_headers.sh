@@ -14,12 +14,12 @@ headers() {
 check() {
 	local root=$1 header out bad=0 cnt=0
 	local flags=(-std=gnu17 -D_GNU_SOURCE -Wall -Werror -fsyntax-only -x c
-		"-I$root" "-I$root/netstack" "-I$root/netstack/include" "-I$root/tests")
+		"-I$root" "-I$root/netstack" "-I$root/netstack/include" "-I$root/tests" "-I$root/tests/unit")
 	read -ra extra <<<"${HEADER_FLAGS-}"
 	while IFS= read -r header; do
 		cnt=$((cnt + 1))
 		out=$(printf '#include "%s"\n#include "%s"\n' "$header" "$header" |
-			"${CC:-cc}" "${flags[@]}" "${extra[@]}" - 2>&1) || {
+			"${CC:-cc}" "${flags[@]}" "-I$root/${header%/*}" "${extra[@]}" - 2>&1) || {
 			printf '%s does not compile alone:\n%s\n' "$header" "$out"
 			bad=1
 		}
