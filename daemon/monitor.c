@@ -355,6 +355,7 @@ static int monitor_start(struct monitor *m)
 	m->exe_fd = open("/proc/self/exe", O_PATH | O_CLOEXEC);
 	if (m->exe_fd < 0)
 		return log_err(-errno, "cannot open this program to start its other roles");
+	notify_init();
 	r = signals_catch(m);
 	if (r == 0)
 		r = predecessor_restore(&m->journal, &m->take.opt);

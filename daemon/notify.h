@@ -5,6 +5,13 @@
 #pragma once
 
 /**
+ * notify_init() - get ready to talk to the service manager that started this process, if one did
+ *
+ * Called once by the monitor, before it narrows itself.
+ */
+void notify_init(void);
+
+/**
  * notify_ready() - the stack is up, or the socket the runtime connects to is there
  * @status:	One line for `systemctl status`
  */

@@ -182,6 +182,10 @@ def until(seconds, what, test):
         time.sleep(0.02)
 
 
+def carrier_wait():
+    until(5, "the carrier of eth0", lambda: "NO-CARRIER" not in ip("link", "show", "eth0"))
+
+
 VIEWS = (("link",), ("addr",), ("-4", "route", "show", "table", "all"),
          ("-6", "route", "show", "table", "all"), ("rule",), ("-6", "rule"), ("nexthop",),
          ("neigh", "show", "nud", "permanent"), ("neigh", "show", "nud", "noarp"),
@@ -383,7 +387,7 @@ def cases(before):
     for how in ("move", "strip"):
         child = take(f"--take={how}")
         if how == "move":
-            until(4, "the decoy's carrier", lambda: "NO-CARRIER" not in ip("link", "show", "eth0"))
+            carrier_wait()
             decoy_looks_right(json.loads(json.dumps(before)))
         child.send_signal(signal.SIGTERM)
         end(child, 0, f"{how}, SIGTERM")
@@ -426,6 +430,7 @@ def cases_back(before):
 
 def full_tables():
     lab_fill()
+    carrier_wait()
     before = view()
     for how in ("move", "strip"):
         began = time.monotonic()
@@ -470,6 +475,7 @@ def main():
     if not SLUICED.exists():
         skip(f"{SLUICED} is not built")
     lab_make()
+    carrier_wait()
     before = view()
     cases(before)
     cases_back(before)
