@@ -31,8 +31,8 @@
 #define SO_ORIGINAL_DST 80 /* linux/netfilter_ipv4.h */
 #endif
 
-/* rmem_max and wmem_max of net.core as Linux ships them, and the floors of include/net/sock.h */
-#define BUF_MAX     212992
+/* rmem_max and wmem_max of net.core as linux 6.18 ships them, and the floors of include/net/sock.h */
+#define BUF_MAX     (4 << 20)
 #define SNDBUF_MIN  4608
 #define RCVBUF_MIN  2304
 #define CLAMP_MIN   (RCVBUF_MIN / 2)
@@ -49,16 +49,20 @@ enum kind {
 	K_LINGER2,  /* seconds, negative: -1, clamped to most */
 	K_DEFER,    /* seconds, rounded up to a number of retransmissions */
 	K_CLAMP,    /* octets, raised to CLAMP_MIN */
+	K_QUEUE,    /* a queue length: cut to somaxconn, not negative */
 	K_TIMEVAL, /* struct __kernel_old_timeval or __kernel_sock_timeval: both two 64-bit words */
 	K_DEVICE,  /* interface name: only "" */
 	K_COOKIE,  /* 64 bits */
+	K_PACING,  /* 32 bits, or 64 for who has room; all ones: no limit */
 	K_CONGESTION, /* name; kept as index */
 	K_TCP_INFO,
-	K_IGNORED, /* taken, reads as default */
+	K_IGNORED, /* taken when in range, reads as default */
 	K_TOS,     /* level IP: int or one octet; the ECN bits stay */
 	K_TTL,     /* level IP: least..most, or -1: default */
 	K_IP_BOOL, /* level IP: int or one octet */
 	K_IP_INT,
+	K_IP_BOOL_1, /* level IP, one octet at least */
+	K_IP_INT_1,
 	K_IP_OPTIONS, /* only none */
 	K_V6_BOOL,    /* level IPv6, only on its sockets */
 	K_V6_INT,
@@ -239,11 +243,13 @@ static int set_int(const struct aopt_values *v, const struct row *r, int32_t val
 	switch (r->kind) {
 	case K_BOOL:
 	case K_IP_BOOL:
+	case K_IP_BOOL_1:
 	case K_V6_BOOL:
 		*ret_val = val != 0;
 		return 0;
 	case K_INT:
 	case K_IP_INT:
+	case K_IP_INT_1:
 	case K_V6_INT:
 		return is_in_range ? 0 : -EINVAL;
 	case K_INT_OR_0:
@@ -270,6 +276,9 @@ static int set_int(const struct aopt_values *v, const struct row *r, int32_t val
 	case K_CLAMP:
 		*ret_val = val == 0 ? 0 : val < CLAMP_MIN ? CLAMP_MIN : val;
 		return 0;
+	case K_QUEUE:
+		*ret_val = val > r->max ? r->max : val;
+		return val < 0 ? -EINVAL : 0;
 	case K_TOS:
 		*ret_val = (val & 0xfc) | (v->v[row_idx(r)] & 3);
 		return 0;
@@ -277,9 +286,11 @@ static int set_int(const struct aopt_values *v, const struct row *r, int32_t val
 		if (val == -1)
 			*ret_val = r->def;
 		return is_in_range || val == -1 ? 0 : -EINVAL;
+	case K_PACING:
+		return 0;
 	case K_IGNORED:
 		*ret_val = r->def;
-		return 0;
+		return is_in_range ? 0 : -EINVAL;
 	case K_REFUSED_INT:
 		return -r->min;
 	default:
@@ -299,7 +310,7 @@ static int val_int(const struct row *r, const void *val, int len, int32_t *ret_v
 		return -EINVAL;
 	if (len >= 1)
 		*ret_val = *(const uint8_t *)val;
-	else if (r->kind == K_TTL)
+	else if (r->kind == K_TTL || r->kind == K_IP_BOOL_1 || r->kind == K_IP_INT_1)
 		return -EINVAL;
 	return 0;
 }
@@ -372,6 +383,7 @@ int aopt_get(const struct aopt_values *v, int family, int level, int name, int r
 	const struct row *r = row_find(level, name);
 	struct linger l;
 	char ca[CA_NAME_MAX] = { 0 };
+	uint64_t rate;
 	int32_t val;
 
 	*ret_result = (struct aopt_result){ .todo = AOPT_DONE, .level = level, .name = name };
@@ -401,6 +413,10 @@ int aopt_get(const struct aopt_values *v, int family, int level, int name, int r
 	case K_CONGESTION:
 		memcpy(ca, congestion_names[val], strlen(congestion_names[val]));
 		get_bytes(ret_result, ca, sizeof(ca));
+		break;
+	case K_PACING:
+		rate = val == -1 ? UINT64_MAX : (uint32_t)val;
+		get_bytes(ret_result, &rate, room < (int)sizeof(rate) ? sizeof(val) : sizeof(rate));
 		break;
 	case K_DEVICE:
 	case K_IP_OPTIONS:

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_agent_args.c - daemon/agent_args.c: arguments of trapped calls, as Linux checks them */
+#include <check.h>
+#include <errno.h>
+#include <limits.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#include "daemon/agent_args.h"
+
+/* The program's memory: readable and writable in [BASE, BASE + sizeof(ram)), nothing else is. */
+#define BASE 0x7f0000001000ull
+
+static uint8_t ram[4096];
+
+static bool is_mapped(uint64_t addr, size_t len)
+{
+	return addr >= BASE && len <= sizeof(ram) && addr - BASE <= sizeof(ram) - len;
+}
+
+static int ram_read(void *ctx, uint64_t addr, void *buf, size_t len)
+{
+	(void)ctx;
+	if (!is_mapped(addr, len))
+		return -EFAULT;
+	memcpy(buf, ram + (addr - BASE), len);
+	return 0;
+}
+
+static int ram_write(void *ctx, uint64_t addr, const void *buf, size_t len)
+{
+	(void)ctx;
+	if (!is_mapped(addr, len))
+		return -EFAULT;
+	memcpy(ram + (addr - BASE), buf, len);
+	return 0;
+}
+
+static const struct args_mem mem = { .read = ram_read, .write = ram_write };
+
+static void setup(void)
+{
+	memset(ram, 0xee, sizeof(ram));
+}
+
+static void put_in4(uint64_t addr, uint16_t family, uint32_t ip, uint16_t port)
+{
+	struct sockaddr_in in = { .sin_family = family,
+				  .sin_port = htons(port),
+				  .sin_addr.s_addr = htonl(ip) };
+
+	memcpy(ram + (addr - BASE), &in, sizeof(in));
+}
+
+/* ---- addresses in ---- */
+
+static const struct {
+	const char *what;
+	uint16_t family; /* in the address */
+	uint32_t ip;
+	uint64_t len;
+	enum args_use use;
+	int want;
+} in4[] = {
+	{ "plain", AF_INET, 0x0a000001, 16, ARGS_BIND, 0 },
+	{ "longer is fine", AF_INET, 0x0a000001, 128, ARGS_BIND, 0 },
+	{ "too long", AF_INET, 0x0a000001, 129, ARGS_BIND, -EINVAL },
+	{ "length 2^31 - 1", AF_INET, 0x0a000001, 0x7fffffff, ARGS_BIND, -EINVAL },
+	{ "negative length", AF_INET, 0x0a000001, 0xffffffff, ARGS_BIND, -EINVAL },
+	{ "only the low half of the length counts", AF_INET, 1, 0x100000010ull, ARGS_BIND, 0 },
+	{ "too short", AF_INET, 0x0a000001, 15, ARGS_BIND, -EINVAL },
+	{ "length 0", AF_INET, 0x0a000001, 0, ARGS_BIND, -EINVAL },
+	{ "bind: unspec and any is an old habit", AF_UNSPEC, 0, 16, ARGS_BIND, 0 },
+	{ "bind: unspec with an address", AF_UNSPEC, 1, 16, ARGS_BIND, -EAFNOSUPPORT },
+	{ "bind: another family", AF_UNIX, 1, 16, ARGS_BIND, -EAFNOSUPPORT },
+	{ "connect: plain", AF_INET, 1, 16, ARGS_CONNECT, 0 },
+	{ "connect: shorter than a family", AF_INET, 1, 1, ARGS_CONNECT, -EINVAL },
+	{ "connect: shorter than an address", AF_INET, 1, 8, ARGS_CONNECT, -EINVAL },
+	{ "connect: another family", AF_INET6, 1, 28, ARGS_CONNECT, -EAFNOSUPPORT },
+	{ "connect: unspec, short", AF_UNSPEC, 1, 2, ARGS_CONNECT, 0 },
+};
+
+START_TEST(address_is_checked_as_linux_does)
+{
+	struct args_addr addr;
+
+	put_in4(BASE, in4[_i].family, in4[_i].ip, 80);
+	ck_assert_msg(args_addr_in(&mem, AF_INET, in4[_i].use, BASE, in4[_i].len, &addr) ==
+			      in4[_i].want,
+		      "%s", in4[_i].what);
+	if (in4[_i].want != 0)
+		return;
+	ck_assert_int_eq(addr.is_unspec,
+			 in4[_i].use == ARGS_CONNECT && in4[_i].family == AF_UNSPEC);
+	if (!addr.is_unspec) {
+		ck_assert_uint_eq(ns_addr_to_v4(&addr.ep.addr), in4[_i].ip);
+		ck_assert_uint_eq(addr.ep.port, 80);
+	}
+}
+END_TEST
+
+START_TEST(address_that_is_not_there_is_efault)
+{
+	struct args_addr addr;
+	const uint64_t bad[] = { 0, 8, BASE - 1, BASE + sizeof(ram) - 15, UINT64_MAX };
+
+	for (size_t i = 0; i < NS_ARRAY_LEN(bad); i++)
+		ck_assert_int_eq(args_addr_in(&mem, AF_INET, ARGS_BIND, bad[i], 16, &addr),
+				 -EFAULT);
+}
+END_TEST
+
+START_TEST(ipv6_address_mapped_and_short_forms)
+{
+	struct sockaddr_in6 in6 = { .sin6_family = AF_INET6, .sin6_port = htons(443) };
+	struct args_addr addr;
+
+	in6.sin6_addr.s6_addr[10] = in6.sin6_addr.s6_addr[11] = 0xff;
+	in6.sin6_addr.s6_addr[12] = 10;
+	in6.sin6_addr.s6_addr[15] = 1;
+	memcpy(ram, &in6, sizeof(in6));
+	ck_assert_int_eq(args_addr_in(&mem, AF_INET6, ARGS_CONNECT, BASE, 28, &addr), 0);
+	ck_assert_uint_eq(ns_addr_to_v4(&addr.ep.addr), 0x0a000001);
+	ck_assert_uint_eq(addr.ep.port, 443);
+	/* without scope (RFC 2133), and shorter than that */
+	ck_assert_int_eq(args_addr_in(&mem, AF_INET6, ARGS_CONNECT, BASE, 24, &addr), 0);
+	ck_assert_int_eq(args_addr_in(&mem, AF_INET6, ARGS_CONNECT, BASE, 23, &addr), -EINVAL);
+	/* an address of IPv4 on a socket of IPv6 */
+	put_in4(BASE, AF_INET, 0x0a000001, 80);
+	ck_assert_int_eq(args_addr_in(&mem, AF_INET6, ARGS_BIND, BASE, 28, &addr), -EAFNOSUPPORT);
+}
+END_TEST
+
+/* ---- addresses out ---- */
+
+START_TEST(address_is_cut_to_the_room_and_its_length_told)
+{
+	struct ns_endpoint ep = { .addr = ns_addr_v4(0x0a000002), .port = 0x1234 };
+	struct sockaddr_in want = { .sin_family = AF_INET,
+				    .sin_port = htons(0x1234),
+				    .sin_addr.s_addr = htonl(0x0a000002) };
+	const int rooms[] = { 0, 1, 7, 15, 16, 17, 128, INT_MAX };
+
+	for (size_t i = 0; i < NS_ARRAY_LEN(rooms); i++) {
+		size_t n = rooms[i] > 16 ? 16 : (size_t)rooms[i];
+		int32_t len = rooms[i];
+
+		setup();
+		memcpy(ram + 256, &len, sizeof(len));
+		ck_assert_int_eq(args_addr_out(&mem, AF_INET, &ep, BASE, BASE + 256), 0);
+		ck_assert_int_eq(memcmp(ram, &want, n), 0);
+		ck_assert_uint_eq(ram[n], 0xee);
+		memcpy(&len, ram + 256, sizeof(len));
+		ck_assert_int_eq(len, 16);
+	}
+}
+END_TEST
+
+START_TEST(address_out_refuses_what_linux_refuses)
+{
+	struct ns_endpoint ep = { .addr = ns_addr_v4(1), .port = 1 };
+	int32_t len = -1;
+
+	memcpy(ram + 256, &len, sizeof(len));
+	ck_assert_int_eq(args_addr_out(&mem, AF_INET, &ep, BASE, BASE + 256), -EINVAL);
+	ck_assert_int_eq(args_addr_out(&mem, AF_INET, &ep, BASE, 0), -EFAULT);
+	len = 16;
+	memcpy(ram + 256, &len, sizeof(len));
+	ck_assert_int_eq(args_addr_out(&mem, AF_INET, &ep, 0, BASE + 256), -EFAULT);
+	len = 0; /* nothing to write, so nothing to fault on */
+	memcpy(ram + 256, &len, sizeof(len));
+	ck_assert_int_eq(args_addr_out(&mem, AF_INET, &ep, 0, BASE + 256), 0);
+}
+END_TEST
+
+START_TEST(ipv6_address_out_is_28_octets)
+{
+	struct ns_endpoint ep = { .addr = ns_addr_v4(0x0a000002), .port = 80 };
+	struct sockaddr_in6 got;
+	int32_t len = 100;
+
+	memcpy(ram + 256, &len, sizeof(len));
+	ck_assert_int_eq(args_addr_out(&mem, AF_INET6, &ep, BASE, BASE + 256), 0);
+	memcpy(&len, ram + 256, sizeof(len));
+	memcpy(&got, ram, sizeof(got));
+	ck_assert_int_eq(len, sizeof(got));
+	ck_assert(IN6_IS_ADDR_V4MAPPED(&got.sin6_addr));
+	ck_assert_uint_eq(got.sin6_port, htons(80));
+	ck_assert_uint_eq(got.sin6_scope_id, 0);
+}
+END_TEST
+
+/* ---- options ---- */
+
+START_TEST(option_value_is_cut_and_zeroed_behind)
+{
+	uint8_t buf[16];
+
+	ck_assert_int_eq(args_opt_in(&mem, BASE, 4, buf, sizeof(buf)), 4);
+	ck_assert_uint_eq(buf[3], 0xee);
+	ck_assert_uint_eq(buf[4], 0);
+	ck_assert_int_eq(args_opt_in(&mem, BASE, 1000, buf, sizeof(buf)), 1000);
+	ck_assert_int_eq(args_opt_in(&mem, BASE, 0, buf, sizeof(buf)), 0);
+	ck_assert_int_eq(args_opt_in(&mem, 0, 0, buf, sizeof(buf)), 0);
+	ck_assert_int_eq(args_opt_in(&mem, 0, 4, buf, sizeof(buf)), -EFAULT);
+	ck_assert_int_eq(args_opt_in(&mem, BASE, 0xffffffff, buf, sizeof(buf)), -EINVAL);
+}
+END_TEST
+
+START_TEST(option_result_is_cut_to_the_room)
+{
+	uint32_t val = 0x11223344;
+	int32_t len = 2;
+
+	memcpy(ram + 256, &len, sizeof(len));
+	ck_assert_int_eq(args_opt_len_in(&mem, BASE + 256), 2);
+	ck_assert_int_eq(args_opt_out(&mem, BASE, BASE + 256, 2, &val, sizeof(val)), 0);
+	ck_assert_int_eq(memcmp(ram, &val, 2), 0);
+	ck_assert_uint_eq(ram[2], 0xee);
+	memcpy(&len, ram + 256, sizeof(len));
+	ck_assert_int_eq(len, 2);
+	ck_assert_int_eq(args_opt_out(&mem, BASE, BASE + 256, 100, &val, sizeof(val)), 0);
+	memcpy(&len, ram + 256, sizeof(len));
+	ck_assert_int_eq(len, 4);
+	ck_assert_int_eq(args_opt_out(&mem, 0, BASE + 256, 4, &val, sizeof(val)), -EFAULT);
+	ck_assert_int_eq(args_opt_out(&mem, BASE, 0, 4, &val, sizeof(val)), -EFAULT);
+	len = -5;
+	memcpy(ram + 256, &len, sizeof(len));
+	ck_assert_int_eq(args_opt_len_in(&mem, BASE + 256), -EINVAL);
+	ck_assert_int_eq(args_opt_len_in(&mem, 8), -EFAULT);
+}
+END_TEST
+
+/* ---- messages ---- */
+
+static void put_iov(size_t i, uint64_t base, uint64_t len)
+{
+	struct iovec v = { (void *)(uintptr_t)base, len };
+
+	memcpy(ram + 1024 + i * sizeof(v), &v, sizeof(v));
+}
+
+START_TEST(iovecs_are_gathered_up_to_the_first_that_is_not_there)
+{
+	uint8_t buf[64];
+
+	memcpy(ram, "abcdef", 6);
+	put_iov(0, BASE, 3);
+	put_iov(1, 0, 0); /* length 0: its address does not matter */
+	put_iov(2, BASE + 3, 3);
+	put_iov(3, 8, 5);
+	ck_assert_int_eq(args_gather(&mem, BASE + 1024, 3, buf, sizeof(buf)), 6);
+	ck_assert_int_eq(memcmp(buf, "abcdef", 6), 0);
+	ck_assert_int_eq(args_gather(&mem, BASE + 1024, 4, buf, sizeof(buf)), 6);
+	ck_assert_int_eq(args_gather(&mem, BASE + 1024 + 3 * sizeof(struct iovec), 1, buf, 64),
+			 -EFAULT);
+	ck_assert_int_eq(args_gather(&mem, BASE + 1024, 3, buf, 4), 4);
+	ck_assert_int_eq(args_gather(&mem, 0, 1, buf, sizeof(buf)), -EFAULT);
+	ck_assert_int_eq(args_gather(&mem, BASE + 1024, 1025, buf, sizeof(buf)), -EINVAL);
+	put_iov(0, BASE, UINT64_MAX);
+	ck_assert_int_eq(args_gather(&mem, BASE + 1024, 1, buf, sizeof(buf)), -EINVAL);
+	put_iov(0, BASE, INT_MAX);
+	put_iov(1, BASE, INT_MAX);
+	/* each is possible, their sum is not; the first is not there as a whole either */
+	ck_assert_int_lt(args_gather(&mem, BASE + 1024, 2, NULL, 0), 0);
+}
+END_TEST
+
+START_TEST(message_header_is_read_once_and_bounded)
+{
+	struct msghdr m = { .msg_iovlen = 1024, .msg_namelen = 16 };
+	struct args_msg msg;
+
+	memcpy(ram, &m, sizeof(m));
+	ck_assert_int_eq(args_msg_in(&mem, BASE, &msg), 0);
+	ck_assert_uint_eq(msg.iov_cnt, 1024);
+	ck_assert_uint_eq(msg.name_len, 16);
+	m.msg_iovlen = 1025;
+	memcpy(ram, &m, sizeof(m));
+	ck_assert_int_eq(args_msg_in(&mem, BASE, &msg), -EMSGSIZE);
+	m.msg_iovlen = (size_t)1 << 40;
+	memcpy(ram, &m, sizeof(m));
+	ck_assert_int_eq(args_msg_in(&mem, BASE, &msg), -EMSGSIZE);
+	ck_assert_int_eq(args_msg_in(&mem, BASE + sizeof(ram) - 8, &msg), -EFAULT);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("agent_args");
+	TCase *t = tcase_create("agent_args");
+	SRunner *r;
+	int failed;
+
+	tcase_add_checked_fixture(t, setup, NULL);
+	tcase_add_loop_test(t, address_is_checked_as_linux_does, 0, NS_ARRAY_LEN(in4));
+	tcase_add_test(t, address_that_is_not_there_is_efault);
+	tcase_add_test(t, ipv6_address_mapped_and_short_forms);
+	tcase_add_test(t, address_is_cut_to_the_room_and_its_length_told);
+	tcase_add_test(t, address_out_refuses_what_linux_refuses);
+	tcase_add_test(t, ipv6_address_out_is_28_octets);
+	tcase_add_test(t, option_value_is_cut_and_zeroed_behind);
+	tcase_add_test(t, option_result_is_cut_to_the_room);
+	tcase_add_test(t, iovecs_are_gathered_up_to_the_first_that_is_not_there);
+	tcase_add_test(t, message_header_is_read_once_and_bounded);
+	suite_add_tcase(s, t);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_NORMAL);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
