@@ -311,7 +311,7 @@ static bool run_gso_refused(const struct args *a, uint64_t seed)
 {
 	struct sim_config c = {
 		.client_host = { .gso = NS_GSO_HW },
-		.up = { .delay_ns = 5 * MS, .rate_Bps = 125000000 },
+		.up = { .delay_ns = 5 * MS, .rate_Bps = 125000000, .queue_cnt = 100000 },
 		.down = { .delay_ns = 5 * MS },
 		.client = { .send_total = 30 * MIB },
 	};

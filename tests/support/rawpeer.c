@@ -197,15 +197,6 @@ void rp_drop_out(struct rawpeer *rp)
 		;
 }
 
-uint64_t rp_stat(const struct rawpeer *rp, const char *name)
-{
-	for (uint32_t i = 0; i < ns_stack_stat_cnt(); i++)
-		if (!strcmp(ns_stack_stat_name(i), name))
-			return ns_stack_stat(rp->stack, i);
-	fprintf(stderr, "no counter is called %s\n", name);
-	abort();
-}
-
 bool rp_event(const struct rawpeer *rp, ns_sock sock, uint32_t mask, int *ret_err)
 {
 	for (uint32_t i = rp->ev_cnt; i-- > 0;) {

@@ -98,7 +98,6 @@ bool rp_take(struct rawpeer *rp, struct seen *ret_seen);
 const struct frame *rp_take_raw(struct rawpeer *rp);
 /** rp_drop_out() - forget what came out so far */
 void rp_drop_out(struct rawpeer *rp);
-uint64_t rp_stat(const struct rawpeer *rp, const char *name);
 /** rp_event() - was there an event with all bits of @mask for @sock? Its errno in @ret_err unless NULL */
 bool rp_event(const struct rawpeer *rp, ns_sock sock, uint32_t mask, int *ret_err);
 

@@ -465,11 +465,26 @@ void vnet_write_pcap(const struct vnet *v, const char *name)
 		fprintf(stderr, "vnet: the last frames are in %s\n", path);
 }
 
+bool stat_find(const char *name, uint32_t *ret_i)
+{
+	for (uint32_t i = 0; i < ns_stack_stat_cnt(); i++) {
+		const char *full = ns_stack_stat_name(i);
+
+		if (!strcmp(full, name) ||
+		    (!strncmp(full, "DROP_", 5) && !strcmp(full + 5, name))) {
+			*ret_i = i;
+			return true;
+		}
+	}
+	return false;
+}
+
 uint64_t stack_stat(const struct ns_stack *s, const char *name)
 {
-	for (uint32_t i = 0; i < ns_stack_stat_cnt(); i++)
-		if (!strcmp(ns_stack_stat_name(i), name))
-			return ns_stack_stat(s, i);
+	uint32_t i;
+
+	if (stat_find(name, &i))
+		return ns_stack_stat(s, i);
 	fprintf(stderr, "no counter is called %s\n", name);
 	abort();
 }

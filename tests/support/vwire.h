@@ -150,5 +150,7 @@ void vnet_write_pcap(const struct vnet *v, const char *name);
 
 /** vhost_stat() - a counter of the stack by its name, e.g. "TCP_RTOS" or "TCP_PAWS"; aborts on unknown names */
 uint64_t vhost_stat(const struct vhost *h, const char *name);
+/** stat_find() - which counter that is, drop reasons also without their prefix; false: there is none */
+bool stat_find(const char *name, uint32_t *ret_i);
 /** stack_stat() - the same for any stack */
 uint64_t stack_stat(const struct ns_stack *s, const char *name);

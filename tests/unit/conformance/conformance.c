@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "support/vwire.h"
+
 struct rawpeer rp;
 ns_sock listener;
 struct rp_conn other;
@@ -43,9 +45,10 @@ static uint64_t at_the_driver(const char *name)
 
 uint64_t moved(const char *name)
 {
-	for (uint32_t i = 0; i < ns_stack_stat_cnt() && i < 512; i++)
-		if (!strcmp(ns_stack_stat_name(i), name))
-			return ns_stack_stat(rp.stack, i) - counters[i] + at_the_driver(name);
+	uint32_t i;
+
+	if (stat_find(name, &i))
+		return ns_stack_stat(rp.stack, i) - counters[i] + at_the_driver(name);
 	fprintf(stderr, "no counter is called %s\n", name);
 	abort();
 }

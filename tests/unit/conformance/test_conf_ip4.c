@@ -250,7 +250,6 @@ START_TEST(rfc1122_s3_2_1_3_sources_that_cannot_be_are_dropped)
 		0x7f000001, 0x7fffffff, /* loopback from the wire */
 		0xe0000001, 0xefffffff, /* multicast */
 		0xffffffff, 0x0a0000ff, /* broadcast, of the net and of ours */
-		0xf0000001,             /* class E */
 		RP_STACK,               /* land */
 	};
 

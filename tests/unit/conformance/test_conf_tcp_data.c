@@ -628,6 +628,7 @@ START_TEST(rfc1122_s4_2_3_6_keepalive)
 	rp_turn(&rp);
 	rp_wait(&rp, 11 * NS_PER_SEC);
 	expect(rp_take(&rp, &s) && s.seq == c.rcv - 1 && s.data_len <= 1 && s.ack == c.snd);
+	rp_drop_out(&rp);
 	rp_ack(&c); /* alive */
 	for (int i = 0; i < 600 && !rp_event(&rp, c.sock, NS_EV_ERR, NULL); i++) {
 		rp_wait(&rp, 100 * NS_PER_MS);
@@ -646,10 +647,12 @@ START_TEST(tcp_info_tells_what_happened)
 	struct ns_tcp_info info;
 	struct seen s;
 
-	rp_send(&c, "hello", 5);
-	expect(rp_expect(&c, &s));
-	rp_wait(&rp, 20 * NS_PER_MS);
-	rp_ack(&c);
+	for (int i = 0; i < 40; i++) { /* long enough to forget that the handshake took no time */
+		rp_send(&c, "hello", 5);
+		expect(rp_expect(&c, &s));
+		rp_wait(&rp, 20 * NS_PER_MS);
+		rp_ack(&c);
+	}
 	expect(ns_sock_tcp_info(rp.stack, c.sock, rp.now, &info) == 0);
 	expect(info.state == 1 && info.snd_mss == 1460 && info.snd_cwnd >= 10);
 	expect(info.rtt_us >= 15000 && info.rtt_us <= 25000 && info.rto_us >= 200000);

@@ -280,7 +280,8 @@ END_TEST
 START_TEST(rfc7323_s2_2_scale_on_a_segment_without_syn_is_ignored)
 {
 	static uint8_t data[20000];
-	struct rp_conn c = accepted_with(&(struct rp_syn){ .has_wscale = true, .wscale = 0 });
+	struct rp_conn c =
+		accepted_with(&(struct rp_syn){ .has_wscale = true, .wscale = 0, .wnd = 3000 });
 	struct opts o = { 0 };
 	struct seen s;
 	uint32_t sum = 0;

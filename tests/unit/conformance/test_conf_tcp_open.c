@@ -497,6 +497,60 @@ START_TEST(tcp_connect_to_self_port_pair_is_no_trap)
 }
 END_TEST
 
+START_TEST(tcp_loop_link_carries_a_connection_and_nothing_leaves)
+{
+	static const uint32_t addrs[] = { 0x7f000001, 0x7f010203, RP_STACK };
+	struct ns_iov iov[4];
+	ns_sock server;
+
+	for (size_t i = 0; i < 3; i++) {
+		struct ns_endpoint to = { ns_addr_v4(addrs[i]), PORT }, from;
+		struct rp_conn c = { .rp = &rp };
+		char got[8];
+
+		expect(ns_sock_open(rp.stack, &c.sock) == 0);
+		expect(ns_sock_connect(rp.stack, c.sock, &to, rp.now) == -EINPROGRESS);
+		rp_turn(&rp);
+		rp_wait(&rp, 50 * NS_PER_MS);
+		expect(rp_event(&rp, c.sock, NS_EV_CONNECTED, NULL));
+		expect(ns_sock_accept(rp.stack, listener, &server) == 0);
+		expect(ns_sock_local(rp.stack, server, &from) == 0 &&
+		       ns_addr_eq(&from.addr, &to.addr));
+		expect(rp_send(&c, "inside", 6) == 6);
+		rp_wait(&rp, 50 * NS_PER_MS);
+		expect(ns_sock_recv_peek(rp.stack, server, iov, 4) == 1 && iov[0].len == 6);
+		memcpy(got, iov[0].base, 6);
+		expect(!memcmp(got, "inside", 6));
+		ns_sock_recv_consume(rp.stack, server, 6);
+		ns_sock_close(rp.stack, c.sock);
+		rp_turn(&rp);
+		rp_wait(&rp, 50 * NS_PER_MS);
+		expect(ns_sock_is_eof(rp.stack, server));
+		ns_sock_close(rp.stack, server);
+		rp_turn(&rp);
+		rp_wait(&rp, 50 * NS_PER_MS);
+		expect_silence();
+	}
+}
+END_TEST
+
+START_TEST(rfc7323_s5_4_timestamp_clocks_differ_by_connection)
+{
+	struct rp_conn c;
+	uint32_t vals[32], far = 0;
+
+	for (uint32_t i = 0; i < 32; i++) {
+		expect(rp_half_open(&rp, PORT, &(struct rp_syn){ .has_ts = true }, &c));
+		vals[i] = c.syn.ts_val;
+		expect(c.syn.ts_ecr == c.ts_val);
+		rp_seg(&c, &(struct tcp_in){ .flags = FL_RST });
+		for (uint32_t j = 0; j < i; j++)
+			far += vals[i] - vals[j] > 1000000 && vals[j] - vals[i] > 1000000;
+	}
+	expect(far > 32 * 31 / 2 * 9 / 10);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("tcp_open");
@@ -524,5 +578,7 @@ int main(void)
 	tcase_add_test(tc, rfc6528_isn_of_one_four_tuple_grows);
 	tcase_add_test(tc, rfc6056_s3_3_3_ephemeral_ports_are_unpredictable_and_distinct);
 	tcase_add_test(tc, tcp_connect_to_self_port_pair_is_no_trap);
+	tcase_add_test(tc, tcp_loop_link_carries_a_connection_and_nothing_leaves);
+	tcase_add_test(tc, rfc7323_s5_4_timestamp_clocks_differ_by_connection);
 	return conf_run(s);
 }
