@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * drv.h - what the worker knows of a driver: read frames into the stack, send frames for it
+ * drv.h - what the drivers of links have in common: a descriptor, a vnet header, counters
  *
- * A driver is a descriptor that the monitor opened and set up. It makes no other system call than
- * the one to receive and the one to send; everything about a frame but its octets is the business of
- * wire/vnet.h.
+ * A driver moves frames between one descriptor and the stack, and nothing else: it is told when the
+ * descriptor is readable, and tells by on_blocked() when it wants to know that it is writable.
  */
 #pragma once
 
@@ -16,45 +15,74 @@
 #include "ns/link.h"
 #include "ns/stack.h"
 
-enum {
-	DRV_TX_BATCH = 64, /* frames handed to one sendmmsg() */
-	DRV_RX_BATCH = 16, /* frames asked of one recvmmsg(): 1 MiB when all are super-frames */
-};
+/** DRV_BATCH - frames of one receiving call; each has room for 64 KiB, so more costs memory, not calls */
+#define DRV_BATCH 32u
 
-/** struct drv_stats - what only a driver can count */
-struct drv_stats {
-	uint64_t rx_calls, rx_frames;
-	uint64_t rx_truncated; /* frames longer than any buffer: dropped */
-	uint64_t rx_bad_vnet;  /* virtio-net header that contradicts its frame: dropped */
-	uint64_t rx_no_memory; /* turns in which the stack had no frame to read into */
-	uint64_t rx_errors;    /* receive calls that failed for another reason than EAGAIN */
-	uint64_t tx_calls, tx_frames;
-	uint64_t tx_errors; /* send calls that failed for another reason than EAGAIN */
-};
+struct iovec;
+struct pkt;
 
-/** struct drv - one descriptor; made by drv_packet_new() or drv_tap_new() */
+/** struct drv - one link's driver; embedded, and all there is to the TAP driver */
 struct drv {
-	const struct ns_link_ops *link_ops; /* for ns_link_config, with the drv itself as its drv */
-	/**
-	 * rx() - read what is there, at most one batch, and give it to the stack
-	 *
-	 * Return: frames read, 0 when there was none, -EAGAIN likewise; other negative errno: the link
-	 * is in trouble (-ENETDOWN), nothing was read, try again when it is readable
-	 */
-	int (*rx)(struct drv *d, struct ns_stack *s, uint32_t link_id, struct mono now);
-	void (*free)(struct drv *d);
-	/** NULL, or called with every frame received and every frame sent, from the Ethernet header on */
-	void (*observe)(void *ctx, const struct pkt *p, bool is_tx);
-	void *observe_ctx;
-	int fd;
+	int fd;            /* non-blocking; owned */
 	uint32_t vnet_len; /* octets of virtio-net header in front of each frame */
-	bool is_tap;       /* sends with writev(), which the sandbox must be told */
-	struct drv_stats stats;
+	uint32_t link_id;  /* the stack's, set when the link was added */
+	struct ns_stack *stack;
+	/** on_blocked() - the device has no room: call ns_link_writable() when it is writable */
+	void (*on_blocked)(void *ctx);
+	/** observe() - NULL, or told of every frame received and sent, from the Ethernet header on */
+	void (*observe)(void *ctx, const struct pkt *p, bool is_tx);
+	void *ctx;
+	struct pkt *spare[DRV_BATCH]; /* empty frames that wait for the next receiving call */
+	uint32_t spare_cnt;
+	struct {
+		uint64_t rx_frames, rx_octets, rx_calls;
+		uint64_t rx_short;   /* shorter than the vnet header, or one that makes no sense */
+		uint64_t rx_cut;     /* longer than 64 KiB */
+		uint64_t rx_no_room; /* the stack was at its cap of received frames */
+		uint64_t rx_errors;
+		uint64_t tx_frames, tx_octets, tx_calls, tx_super;
+		uint64_t tx_blocked;
+		uint64_t tx_dropped; /* the device dropped a plain frame */
+		uint64_t tx_errors;
+	} cnt;
 };
 
-/** drv_packet_new() - over an AF_PACKET socket with PACKET_VNET_HDR; @fd is owned from here on; NULL without memory (@fd stays open) */
-ns_must_check struct drv *drv_packet_new(int fd, uint32_t vnet_len);
-/** drv_tap_new() - over a TAP descriptor with IFF_VNET_HDR; as drv_packet_new() */
-ns_must_check struct drv *drv_tap_new(int fd, uint32_t vnet_len);
-/** drv_free() - close the descriptor, drop frames held for reading; NULL is fine */
-void drv_free(struct drv *d);
+/** struct drv_kind - the two drivers */
+struct drv_kind {
+	const char *name;
+	struct ns_link_ops ops;
+	/**
+	 * rx() - all frames that are there, into the stack
+	 * @budget:	Frames at most
+	 *
+	 * Return: frames (0: none is there), -ENOBUFS (the stack holds all its frames: try later), or
+	 * another negative errno
+	 */
+	int (*rx)(struct drv *d, struct mono now, uint32_t budget);
+};
+
+extern const struct drv_kind drv_packet;
+extern const struct drv_kind drv_tap;
+
+/** drv_spare() - have at least one and at most @want spare frames. Return: how many there are */
+uint32_t drv_spare(struct drv *d, uint32_t want);
+/** drv_done() - give the spare frames back and close the descriptor */
+void drv_done(struct drv *d);
+
+/**
+ * drv_deliver() - one received frame to the stack
+ * @p:		Its head at the vnet header, @len octets put there by the device; consumed
+ * @is_cut:	The device had more
+ */
+void drv_deliver(struct drv *d, struct pkt *p, uint32_t len, bool is_cut, struct mono now);
+
+/**
+ * drv_iov() - a frame to send as iovecs, its vnet header in front
+ * @p:		drv_unpush() undoes what is done to it
+ * @iov:	PKT_FRAG_MAX + 1 entries
+ *
+ * Return: iovecs set
+ */
+uint32_t drv_iov(const struct drv *d, struct pkt *p, struct iovec *iov);
+/** drv_unpush() - take the vnet header off again: the frame is the stack's */
+void drv_unpush(const struct drv *d, struct pkt *p);

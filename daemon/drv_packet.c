@@ -1,144 +1,153 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * drv_packet.c - frames over an AF_PACKET socket with virtio-net headers
+ * drv_packet.c - frames through an AF_PACKET socket with virtio-net headers
  *
  * Theory of operation
  *
- * Receiving: a batch of empty frames of the stack lies ready; recvmmsg() fills as many as there are,
- * each with its virtio-net header in front, and those filled are replaced before the next call. A
- * frame may be a super-frame of 64 KiB: the kernel hands over what GRO or the peer's TSO made, whole.
+ *   receive  recvmmsg() straight into frames of the stack, DRV_BATCH a call; a frame that stays
+ *            empty is a spare one for the next call. The frame's payload goes on to the program from there.
+ *   send     all frames of a turn as one sendmmsg(MSG_DONTWAIT): for each one iovec for the headers
+ *            that were built in front of each other, and one for each piece of payload, which lies
+ *            in the send queue of its connection until it is acknowledged.
  *
- * Sending: headers are one iovec, each piece of payload in the send queue another; the kernel copies
- * them together into one buffer. All frames of a batch leave in one sendmmsg() with flags exactly
- * MSG_DONTWAIT, the only call that the worker's filter lets put octets on a socket. The kernel stops at the
- * first frame it does not take and says how many it took; the next call then gives the reason.
+ * The socket says what it could not do about the first frame it did not take: a short count now, the
+ * reason by the next call. A plain frame that the device's queue had no room for (-ENOBUFS) is lost
+ * as on any wire; of a super-frame the same errno says that the kernel refuses it, and link.c cuts it.
  *
- * Limits: DRV_RX_BATCH, DRV_TX_BATCH. The kernel's own limit is 1024 messages a call and 1024
- * iovecs a message, far above.
- *
- * Syscalls: #syscalls worker: recvmmsg sendmmsg close
+ * Syscalls: #syscalls worker: recvmmsg sendmmsg getsockopt
  */
-#include <assert.h>
 #include <errno.h>
-#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 
-#include "daemon/drv_frame.h"
+#include "buf/pkt.h"
+#include "daemon/drv.h"
 
-struct drv_packet {
-	struct drv drv;
-	struct pkt *rx[DRV_RX_BATCH]; /* frames to read into; NULL: to be replaced */
-	struct mmsghdr rx_msg[DRV_RX_BATCH];
-	struct iovec rx_iov[DRV_RX_BATCH];
-	struct mmsghdr tx_msg[DRV_TX_BATCH];
-	struct iovec tx_iov[DRV_TX_BATCH * DRV_IOV_MAX];
-};
+/* Iovecs of one call (UIO_MAXIOV counts per message; this is what is worth preparing at once). */
+#define TX_IOVS  1024u
+#define TX_BATCH 256u
 
-/** rx_refill() - frames to read into, as far as the stack has them; number ready, from the first on */
-static unsigned rx_refill(struct drv_packet *d, struct ns_stack *s)
+/** pending_error() - take the error off the socket: -ENETDOWN stays until it is read */
+static int pending_error(const struct drv *d)
 {
-	unsigned cnt;
+	int err = 0;
+	socklen_t len = sizeof(err);
 
-	for (cnt = 0; cnt < DRV_RX_BATCH; cnt++) {
-		if (!d->rx[cnt]) {
-			d->rx[cnt] = ns_stack_rx_alloc(s);
-			if (!d->rx[cnt])
-				break;
-			d->rx_iov[cnt] = drv_frame_room(d->rx[cnt]);
-			d->rx_msg[cnt].msg_hdr =
-				(struct msghdr){ .msg_iov = &d->rx_iov[cnt], .msg_iovlen = 1 };
-		}
-	}
-	return cnt;
+	return getsockopt(d->fd, SOL_SOCKET, SO_ERROR, &err, &len) == 0 ? -err : 0;
 }
 
-static int packet_rx(struct drv *drv, struct ns_stack *s, uint32_t link_id, struct mono now)
+/** rx_batch() - one recvmmsg(). Return: frames received (less than asked: no more are there), or negative errno */
+static int rx_batch(struct drv *d, struct mono now, uint32_t want)
 {
-	struct drv_packet *d = container_of(drv, struct drv_packet, drv);
-	unsigned room = rx_refill(d, s);
+	struct pkt *frames[DRV_BATCH];
+	struct mmsghdr v[DRV_BATCH];
+	struct iovec iov[DRV_BATCH];
+	uint32_t cnt = drv_spare(d, want);
+	int n;
 
-	if (room == 0) {
-		drv->stats.rx_no_memory++;
-		return -EAGAIN;
-	}
-
-	int cnt = recvmmsg(drv->fd, d->rx_msg, room, MSG_DONTWAIT, NULL);
-
-	drv->stats.rx_calls++;
-	if (cnt < 0) {
-		if (errno != EAGAIN && errno != EINTR)
-			drv->stats.rx_errors++;
-		return -errno;
-	}
-	for (int i = 0; i < cnt; i++) {
-		struct pkt *p = take(d->rx[i]);
-
-		if (d->rx_msg[i].msg_hdr.msg_flags & MSG_TRUNC) {
-			drv->stats.rx_truncated++;
-			pkt_free(p);
-			continue;
-		}
-		drv_frame_input(drv, s, link_id, p, d->rx_msg[i].msg_len, now);
-	}
-	return cnt;
-}
-
-static int packet_xmit(void *ctx, struct pkt *const *pkts, uint32_t cnt)
-{
-	struct drv_packet *d = ctx;
-	struct iovec *iov = d->tx_iov;
-
-	cnt = ns_min_u(cnt, DRV_TX_BATCH);
+	/* all frames are held by connections that wait for their programs: the device's own queue
+	 * holds the rest, and drops when that is full */
+	if (cnt == 0)
+		return -ENOBUFS;
 	for (uint32_t i = 0; i < cnt; i++) {
-		uint32_t iov_cnt = drv_frame_open(&d->drv, pkts[i], iov);
+		struct pkt *p = d->spare[d->spare_cnt - 1 - i];
 
-		d->tx_msg[i].msg_hdr.msg_iov = iov;
-		d->tx_msg[i].msg_hdr.msg_iovlen = iov_cnt;
-		iov += iov_cnt;
+		frames[i] = p;
+		iov[i] = (struct iovec){ pkt_data(p), p->cap - p->head };
+		v[i].msg_hdr = (struct msghdr){ .msg_iov = &iov[i], .msg_iovlen = 1 };
 	}
+	n = recvmmsg(d->fd, v, cnt, MSG_DONTWAIT, NULL);
+	if (n < 0)
+		return -errno;
+	d->cnt.rx_calls++;
+	d->spare_cnt -= (uint32_t)n;
+	for (int i = 0; i < n; i++)
+		drv_deliver(d, frames[i], v[i].msg_len, v[i].msg_hdr.msg_flags & MSG_TRUNC, now);
+	return n;
+}
 
-	int sent = sendmmsg(d->drv.fd, d->tx_msg, cnt, MSG_DONTWAIT);
-	int err = errno;
+static int packet_rx(struct drv *d, struct mono now, uint32_t budget)
+{
+	uint32_t done = 0;
 
-	d->drv.stats.tx_calls++;
-	for (uint32_t i = 0; i < cnt; i++)
-		drv_frame_close(&d->drv, pkts[i]);
-	if (sent < 0) {
-		if (err != EAGAIN)
-			d->drv.stats.tx_errors++;
-		return -err;
+	while (done < budget) {
+		uint32_t want = budget - done < DRV_BATCH ? budget - done : DRV_BATCH;
+		int n = rx_batch(d, now, want);
+
+		if (n == -EAGAIN || n == -EINTR)
+			break;
+		if (n == -ENOBUFS)
+			return done > 0 ? (int)done : n;
+		if (n < 0) {
+			d->cnt.rx_errors++;
+			return n;
+		}
+		done += (uint32_t)n;
+		if ((uint32_t)n < want)
+			break;
 	}
-	d->drv.stats.tx_frames += (uint64_t)sent;
-	for (int i = 0; d->drv.observe && i < sent; i++)
-		d->drv.observe(d->drv.observe_ctx, pkts[i], true);
-	return sent;
+	return (int)done;
 }
 
-static void packet_free(struct drv *drv)
+/** tx_error() - what a failed sendmmsg() means for its first frame; as ns_link_ops.xmit() */
+static int tx_error(struct drv *d, const struct pkt *p, int err)
 {
-	struct drv_packet *d = container_of(drv, struct drv_packet, drv);
-
-	for (unsigned i = 0; i < DRV_RX_BATCH; i++)
-		pkt_free(d->rx[i]);
-	free(d);
+	switch (err) {
+	case -EAGAIN:
+		d->cnt.tx_blocked++;
+		d->on_blocked(d->ctx);
+		return err;
+	case -ENOBUFS:
+		if (p->gso_type != PKT_GSO_NONE)
+			return err;
+		d->cnt.tx_dropped++;
+		return 1;
+	case -EINTR:
+		return -EAGAIN;
+	default:
+		d->cnt.tx_errors++;
+		(void)pending_error(d);
+		return err;
+	}
 }
 
-struct drv *drv_packet_new(int fd, uint32_t vnet_len)
+static int packet_xmit(void *drv, struct pkt *const *pkts, uint32_t cnt)
 {
-	static const struct ns_link_ops link_ops = { .xmit = packet_xmit };
-	struct drv_packet *d = calloc(1, sizeof(*d));
+	struct drv *d = drv;
+	static struct mmsghdr v[TX_BATCH];
+	static struct iovec iov[TX_IOVS];
+	uint32_t iov_cnt = 0, i;
+	int n;
 
-	if (!d)
-		return NULL;
-	/* link_ops gets the drv as its word, so it must be the first member. */
-	static_assert(offsetof(struct drv_packet, drv) == 0, "link_ops casts");
-	d->drv = (struct drv){
-		.link_ops = &link_ops,
-		.rx = packet_rx,
-		.free = packet_free,
-		.fd = fd,
-		.vnet_len = vnet_len,
-	};
-	return &d->drv;
+	for (i = 0; i < cnt && i < TX_BATCH && iov_cnt + PKT_FRAG_MAX + 1 <= TX_IOVS; i++) {
+		uint32_t k = drv_iov(d, pkts[i], &iov[iov_cnt]);
+
+		v[i].msg_hdr = (struct msghdr){ .msg_iov = &iov[iov_cnt], .msg_iovlen = k };
+		iov_cnt += k;
+	}
+	cnt = i;
+	n = sendmmsg(d->fd, v, cnt, MSG_DONTWAIT);
+	if (n < 0)
+		n = -errno;
+	d->cnt.tx_calls++;
+	for (i = 0; i < cnt; i++)
+		drv_unpush(d, pkts[i]);
+	if (n < 0)
+		return tx_error(d, pkts[0], n);
+	d->cnt.tx_frames += (uint32_t)n;
+	for (i = 0; i < (uint32_t)n; i++) {
+		d->cnt.tx_octets += pkt_len(pkts[i]);
+		d->cnt.tx_super += pkts[i]->gso_type != PKT_GSO_NONE;
+		if (d->observe)
+			d->observe(d->ctx, pkts[i], true);
+	}
+	return n;
 }
+
+const struct drv_kind drv_packet = {
+	.name = "packet",
+	.ops = { .xmit = packet_xmit },
+	.rx = packet_rx,
+};

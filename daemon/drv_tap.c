@@ -1,106 +1,91 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * drv_tap.c - frames over a TAP descriptor with virtio-net headers
+ * drv_tap.c - frames through a TAP device with virtio-net headers
  *
- * Theory of operation
+ * A TAP descriptor is no socket: one readv() or writev() a frame, whatever the batch. The seccomp
+ * filter allows writev() on exactly the numbers of such descriptors.
  *
- * A TAP device is a file, not a socket: one frame a call, readv() and writev(). It is the one
- * exception to "nothing but sendmmsg() sends", and the worker's filter names the descriptor numbers
- * it holds for. The device takes super-frames as AF_PACKET does, so bulk transfers need no batch of
- * calls.
- *
- * Syscalls: #syscalls worker: readv writev close
+ * Syscalls: #syscalls worker: read writev
  */
-#include <assert.h>
 #include <errno.h>
-#include <stddef.h>
-#include <stdlib.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
-#include "daemon/drv_frame.h"
+#include "buf/pkt.h"
+#include "daemon/drv.h"
 
-struct drv_tap {
-	struct drv drv;
-	struct pkt *rx; /* frame to read into */
+static int tap_rx(struct drv *d, struct mono now, uint32_t budget)
+{
+	uint32_t done = 0;
+
+	while (done < budget) {
+		struct pkt *p;
+		ssize_t n;
+
+		if (drv_spare(d, 1) == 0)
+			return done > 0 ? (int)done : -ENOBUFS;
+		p = d->spare[d->spare_cnt - 1];
+		n = read(d->fd, pkt_data(p), p->cap - p->head);
+		d->cnt.rx_calls++;
+		if (n < 0) {
+			int err = -errno;
+
+			if (err == -EAGAIN || err == -EINTR)
+				break;
+			d->cnt.rx_errors++;
+			return err;
+		}
+		d->spare_cnt--;
+		/* a frame longer than the room is cut without a word: it fills the room exactly */
+		drv_deliver(d, p, (uint32_t)n, (uint32_t)n == p->cap - p->head, now);
+		done++;
+	}
+	return (int)done;
+}
+
+/** tx_error() - as ns_link_ops.xmit() about one frame */
+static int tx_error(struct drv *d, const struct pkt *p, int err)
+{
+	if (err == -EAGAIN) {
+		d->cnt.tx_blocked++;
+		d->on_blocked(d->ctx);
+		return err;
+	}
+	if (err == -ENOBUFS && p->gso_type == PKT_GSO_NONE) {
+		d->cnt.tx_dropped++;
+		return 1;
+	}
+	d->cnt.tx_errors++;
+	/* linux v6.1 drivers/net/tun.c: a device that is down says -EIO */
+	return err == -EIO ? -ENETDOWN : err;
+}
+
+static int tap_xmit(void *drv, struct pkt *const *pkts, uint32_t cnt)
+{
+	struct drv *d = drv;
+	struct iovec iov[PKT_FRAG_MAX + 1];
+	uint32_t i;
+
+	for (i = 0; i < cnt; i++) {
+		uint32_t k = drv_iov(d, pkts[i], iov);
+		ssize_t n = writev(d->fd, iov, (int)k);
+		int err = n < 0 ? -errno : 0;
+
+		drv_unpush(d, pkts[i]);
+		d->cnt.tx_calls++;
+		if (err < 0)
+			return i > 0 ? (int)i : tx_error(d, pkts[0], err);
+		d->cnt.tx_frames++;
+		d->cnt.tx_octets += pkt_len(pkts[i]);
+		d->cnt.tx_super += pkts[i]->gso_type != PKT_GSO_NONE;
+		if (d->observe)
+			d->observe(d->ctx, pkts[i], true);
+	}
+	return (int)i;
+}
+
+const struct drv_kind drv_tap = {
+	.name = "tap",
+	.ops = { .xmit = tap_xmit },
+	.rx = tap_rx,
 };
-
-static int tap_rx(struct drv *drv, struct ns_stack *s, uint32_t link_id, struct mono now)
-{
-	struct drv_tap *d = container_of(drv, struct drv_tap, drv);
-	int cnt;
-
-	for (cnt = 0; cnt < DRV_RX_BATCH; cnt++) {
-		if (!d->rx)
-			d->rx = ns_stack_rx_alloc(s);
-		if (!d->rx) {
-			drv->stats.rx_no_memory++;
-			break;
-		}
-
-		struct iovec iov = drv_frame_room(d->rx);
-		ssize_t len = readv(drv->fd, &iov, 1);
-
-		drv->stats.rx_calls++;
-		if (len < 0) {
-			if (errno != EAGAIN && errno != EINTR)
-				drv->stats.rx_errors++;
-			return cnt ? cnt : -errno;
-		}
-		drv_frame_input(drv, s, link_id, take(d->rx), (uint32_t)len, now);
-	}
-	return cnt;
-}
-
-static int tap_xmit(void *ctx, struct pkt *const *pkts, uint32_t cnt)
-{
-	struct drv *drv = ctx;
-	uint32_t sent;
-
-	for (sent = 0; sent < cnt; sent++) {
-		struct iovec iov[DRV_IOV_MAX];
-		uint32_t iov_cnt = drv_frame_open(drv, pkts[sent], iov);
-		ssize_t r = writev(drv->fd, iov, (int)iov_cnt);
-		int err = errno;
-
-		drv->stats.tx_calls++;
-		drv_frame_close(drv, pkts[sent]);
-		if (r < 0) {
-			if (sent > 0)
-				break; /* the next call meets the same error, alone */
-			if (err != EAGAIN)
-				drv->stats.tx_errors++;
-			return -err;
-		}
-		if (drv->observe)
-			drv->observe(drv->observe_ctx, pkts[sent], true);
-	}
-	drv->stats.tx_frames += sent;
-	return (int)sent;
-}
-
-static void tap_free(struct drv *drv)
-{
-	struct drv_tap *d = container_of(drv, struct drv_tap, drv);
-
-	pkt_free(d->rx);
-	free(d);
-}
-
-struct drv *drv_tap_new(int fd, uint32_t vnet_len)
-{
-	static const struct ns_link_ops link_ops = { .xmit = tap_xmit };
-	struct drv_tap *d = calloc(1, sizeof(*d));
-
-	if (!d)
-		return NULL;
-	static_assert(offsetof(struct drv_tap, drv) == 0, "link_ops casts");
-	d->drv = (struct drv){
-		.link_ops = &link_ops,
-		.rx = tap_rx,
-		.free = tap_free,
-		.fd = fd,
-		.vnet_len = vnet_len,
-		.is_tap = true,
-	};
-	return &d->drv;
-}

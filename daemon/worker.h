@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker.h - the role that holds the stack and touches everything hostile */
+/* worker.h - the role that carries the stack */
 #pragma once
 
 /**
- * worker_main() - run the role until the monitor says STOP or goes away
+ * worker_main() - run the role until the monitor says STOP, or the monitor or the agent goes away
  *
  * The channel to the monitor is descriptor CHILD_MONITOR_FD.
  *

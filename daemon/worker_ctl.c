@@ -1,291 +1,321 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * worker_ctl.c - what agent and monitor ask of the worker
+ * worker_ctl.c - messages from the agent and the monitor
  *
- * Theory of operation
- *
- * One handler per message. The agent has checked the container's arguments and decides what is
- * allowed when; the worker asks the stack and says what came of it. A message about a socket that is
- * gone is no error: it crossed the word that it is gone. A handler that returns a negative errno ends
- * the role, which is what a peer that breaks the protocol gets.
- *
- * Statistics leave as whole lines of text, as many messages as they need.
+ * The agent decides what a program may ask; here its questions are carried to the stack and every one is
+ * answered. A message about a socket that is gone (its CLOSED is on the way) is answered so or
+ * ignored; one that breaks the protocol ends the worker.
  */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "daemon/log.h"
 #include "daemon/worker_int.h"
 
-void worker_tell_agent(struct worker *w, enum ipc_type type, const void *body)
+void worker_tell(struct worker *w, enum ipc_type type, const void *body)
 {
 	int r = ipc_send(&w->agent, type, body, NULL, 0);
 
-	if (r < 0 && !w->is_stopping) {
-		log_err(r, "cannot tell the agent %s: it does not read", ipc_type_name(type));
-		worker_fail(w);
+	if (r < 0) {
+		log_err(r, "cannot tell the agent %s", ipc_type_name(type));
+		worker_stop(w, EXIT_FAILURE);
 	}
 }
 
-/* --- agent: sockets --------------------------------------------------------------------------- */
+/* ---- sockets ---- */
 
-/** socket_for() - the socket of a message, made when the message is the first about it */
-static int socket_for(struct worker *w, uint32_t sock, const struct ipc_opts *opts,
-		      struct wsock **ret_sock)
+static void set_opts(struct worker *w, ns_sock sock, const struct ipc_opts *opts)
 {
-	int r = 0;
-
-	*ret_sock = wsock_find(w, sock);
-	if (!*ret_sock)
-		r = wsock_new(w, sock, ret_sock);
-	/* An option that the stack does not take must not fail bind(): the agent has answered for it. */
-	if (r == 0)
-		(void)!wsock_opts(*ret_sock, opts);
-	return r;
+	for (uint32_t i = 0; i < NS_SOCKOPT_COUNT; i++) {
+		/* the agent has checked them; what the stack does not know changes nothing */
+		if (opts->mask & 1u << i)
+			(void)!ns_sock_setopt(w->stack, sock, (enum ns_sockopt)i, opts->value[i]);
+	}
 }
 
-static void tell_result(struct worker *w, enum ipc_type type, uint32_t sock, int err)
+/** open_sock() - the socket of @handle, made when there is none. Return: 0 or negative errno */
+static int open_sock(struct worker *w, uint32_t handle, const struct ipc_opts *opts,
+		     struct wsock **ret_sock)
 {
-	struct ipc_sock_result body = { .sock = sock, .err = err };
-	struct wsock *k = wsock_find(w, sock);
-	struct ns_endpoint local = { 0 };
+	struct wsock *s = wsock_find(w, handle);
+	int r;
 
-	if (k && ns_sock_local(w->stack, k->h, &local) == 0)
+	if (!s) {
+		s = wsock_new(w, WSOCK_BOUND);
+		if (!s)
+			return -ENOMEM;
+		r = ns_sock_open(w->stack, &s->sock);
+		if (r < 0) {
+			s->sock = 0;
+			wsock_free(s);
+			return r;
+		}
+		ns_sock_set_user(w->stack, s->sock, s);
+		wsock_name(s, handle);
+	}
+	set_opts(w, s->sock, opts);
+	*ret_sock = s;
+	return 0;
+}
+
+/** answer() - BIND_R, LISTEN_R, CONNECT_R with the socket's address */
+static void answer(struct worker *w, enum ipc_type type, uint32_t handle, int err)
+{
+	struct ipc_sock_result body = { .sock = handle, .err = err };
+	struct wsock *s = wsock_find(w, handle);
+	struct ns_endpoint local;
+
+	body.local.addr = ns_addr_v4(0);
+	if (s && ns_sock_local(w->stack, s->sock, &local) == 0)
 		body.local = ipc_endpoint_from(&local);
-	worker_tell_agent(w, type, &body);
+	worker_tell(w, type, &body);
 }
 
 static int on_bind(void *ctx, struct ipc_msg *m)
 {
-	const struct ipc_bind *b = IPC_BODY(m, ipc_bind);
 	struct worker *w = ctx;
-	struct wsock *k;
+	const struct ipc_bind *b = IPC_BODY(m, ipc_bind);
 	struct ns_endpoint local = ipc_endpoint_to(&b->local);
-	int r = socket_for(w, b->sock, &b->opts, &k);
+	struct wsock *s = NULL;
+	int r;
 
-	if (r == 0) {
-		r = ns_sock_bind(w->stack, k->h, &local);
-		if (r < 0 && k->state == WSOCK_BOUND && r != -EINVAL)
-			wsock_free(k, true); /* the next attempt starts afresh */
-	}
-	tell_result(w, IPC_BIND_R, b->sock, r);
+	worker_begin_turn(w);
+	r = open_sock(w, b->sock, &b->opts, &s);
+	if (r == 0)
+		r = ns_sock_bind(w->stack, s->sock, &local);
+	answer(w, IPC_BIND_R, b->sock, r);
+	/* a program may bind again after -EADDRINUSE: its next BIND makes a new one */
+	if (r < 0 && s && s->kind == WSOCK_BOUND)
+		wsock_close(s, false);
 	return 0;
 }
 
 static int on_listen(void *ctx, struct ipc_msg *m)
 {
-	const struct ipc_listen *b = IPC_BODY(m, ipc_listen);
 	struct worker *w = ctx;
-	struct wsock *k;
-	int r = socket_for(w, b->sock, &b->opts, &k);
+	const struct ipc_listen *b = IPC_BODY(m, ipc_listen);
+	struct wsock *s = NULL;
+	int r;
 
+	worker_begin_turn(w);
+	r = open_sock(w, b->sock, &b->opts, &s);
+	if (r == 0 && s->kind != WSOCK_BOUND && s->kind != WSOCK_LISTEN)
+		r = -EINVAL;
+	if (r == 0)
+		r = ns_sock_listen(w->stack, s->sock, b->backlog);
 	if (r == 0) {
-		r = ns_sock_listen(w->stack, k->h, b->backlog);
-		if (r == 0)
-			k->state = WSOCK_LISTEN;
+		s->kind = WSOCK_LISTEN;
+		s->backlog = b->backlog;
 	}
-	tell_result(w, IPC_LISTEN_R, b->sock, r);
+	answer(w, IPC_LISTEN_R, b->sock, r);
 	return 0;
 }
 
 static int on_connect(void *ctx, struct ipc_msg *m)
 {
-	const struct ipc_connect *b = IPC_BODY(m, ipc_connect);
 	struct worker *w = ctx;
-	struct wsock *k;
+	const struct ipc_connect *b = IPC_BODY(m, ipc_connect);
 	struct ns_endpoint remote = ipc_endpoint_to(&b->remote);
-	int r = socket_for(w, b->sock, &b->opts, &k);
+	struct wsock *s = NULL;
+	int r;
 
+	worker_begin_turn(w);
+	r = open_sock(w, b->sock, &b->opts, &s);
+	if (r == 0 && s->kind != WSOCK_BOUND)
+		r = -EINVAL;
 	if (r == 0) {
-		r = ns_sock_connect(w->stack, k->h, &remote, worker_now());
-		if (r == -EINPROGRESS || r == 0)
-			k->state = WSOCK_CONNECTING;
+		r = ns_sock_connect(w->stack, s->sock, &remote, w->now);
+		if (r == 0)
+			r = -EINPROGRESS; /* the event follows all the same */
 	}
-	tell_result(w, IPC_CONNECT_R, b->sock, r == 0 ? -EINPROGRESS : r);
+	if (r == -EINPROGRESS)
+		s->kind = WSOCK_CONNECTING;
+	answer(w, IPC_CONNECT_R, b->sock, r);
 	return 0;
+}
+
+/** set_attached_opts() - what an accepted socket has from its listener, but for what only a listener can use */
+static void set_attached_opts(struct worker *w, ns_sock sock, const struct ipc_opts *opts)
+{
+	struct ipc_opts o = *opts;
+
+	o.mask &= ~(1u << NS_SO_REUSEADDR | 1u << NS_SO_REUSEPORT | 1u << NS_TCP_DEFER_ACCEPT |
+		    1u << NS_TCP_SYNCNT);
+	set_opts(w, sock, &o);
 }
 
 static int on_attach(void *ctx, struct ipc_msg *m)
 {
-	const struct ipc_attach *b = IPC_BODY(m, ipc_attach);
 	struct worker *w = ctx;
-	struct wsock *k = b->conn ? wsock_find_pending(w, b->conn) : wsock_find(w, b->sock);
+	const struct ipc_attach *b = IPC_BODY(m, ipc_attach);
+	struct wsock *s = b->conn ? wsock_find_conn(w, b->conn) : wsock_find(w, b->sock);
+	struct ipc_sock_err gone = { .sock = b->sock, .err = -ECONNRESET };
+	int fd = ipc_take_fd(m, 0);
 
-	if (!k) {
-		/* The connection ended while the agent gave it a pair; its descriptor closes with the message. */
-		struct ipc_sock_err body = { .sock = b->sock, .err = -ECONNRESET };
-
-		worker_tell_agent(w, IPC_DETACHED, &body);
+	worker_begin_turn(w);
+	if (!s || s->kind != WSOCK_OPEN || s->fd >= 0) {
+		close(fd);
+		worker_tell(w, IPC_DETACHED, &gone);
 		return 0;
 	}
 	if (b->conn) {
-		int r = wsock_adopt(k, b->sock);
-
-		if (r < 0)
-			return log_err(
-				r, "the agent named a connection %#x that has that name already",
-				b->sock);
-	} else if (k->state != WSOCK_CONNECTED) {
-		log_errx("the agent sent a pair for socket %#x, which has not connected", b->sock);
-		return -EPROTO;
+		wsock_name(s, b->sock);
+		set_attached_opts(w, s->sock, &b->opts);
 	}
-	(void)!wsock_opts(k, &b->opts);
-	wsock_attach(k, ipc_take_fd(m, 0));
+	wsock_attach(s, fd);
 	return 0;
 }
 
 static int on_setopt(void *ctx, struct ipc_msg *m)
 {
-	const struct ipc_sockopt_set *b = IPC_BODY(m, ipc_sockopt_set);
 	struct worker *w = ctx;
-	struct wsock *k = wsock_find(w, b->sock);
+	const struct ipc_sockopt_set *b = IPC_BODY(m, ipc_sockopt_set);
+	struct wsock *s = wsock_find(w, b->sock);
 
-	if (k)
-		(void)!ns_sock_setopt(w->stack, k->h, (enum ns_sockopt)b->option, b->value);
+	worker_begin_turn(w);
+	if (s && s->sock)
+		(void)!ns_sock_setopt(w->stack, s->sock, (enum ns_sockopt)b->option, b->value);
 	return 0;
 }
 
 static int on_getopt(void *ctx, struct ipc_msg *m)
 {
-	const struct ipc_getopt *b = IPC_BODY(m, ipc_getopt);
 	struct worker *w = ctx;
-	struct wsock *k = wsock_find(w, b->sock);
-	struct ipc_getopt_result body = { .token = b->token, .err = -ENOTCONN };
+	const struct ipc_getopt *b = IPC_BODY(m, ipc_getopt);
+	struct ipc_getopt_result res = { .token = b->token, .err = -ENOTCONN };
+	struct wsock *s = wsock_find(w, b->sock);
+	int value = 0;
 
-	if (k)
-		body.err = ns_sock_getopt(w->stack, k->h, (enum ns_sockopt)b->option, &body.value);
-	worker_tell_agent(w, IPC_GETOPT_R, &body);
+	worker_begin_turn(w);
+	if (s && s->sock) {
+		res.err = ns_sock_getopt(w->stack, s->sock, (enum ns_sockopt)b->option, &value);
+		res.value = value;
+	}
+	worker_tell(w, IPC_GETOPT_R, &res);
 	return 0;
 }
 
 static int on_getinfo(void *ctx, struct ipc_msg *m)
 {
-	const struct ipc_getopt *b = IPC_BODY(m, ipc_getopt);
 	struct worker *w = ctx;
-	struct wsock *k = wsock_find(w, b->sock);
-	struct ipc_getinfo_result body = { .token = b->token, .err = -ENOTCONN };
+	const struct ipc_getopt *b = IPC_BODY(m, ipc_getopt);
+	struct ipc_getinfo_result res;
+	struct wsock *s = wsock_find(w, b->sock);
 
-	if (k)
-		body.err = ns_sock_tcp_info(w->stack, k->h, worker_now(), &body.info);
-	worker_tell_agent(w, IPC_GETINFO_R, &body);
+	worker_begin_turn(w);
+	memset(&res, 0, sizeof(res));
+	res.token = b->token;
+	res.err = -ENOTCONN;
+	if (s && s->sock)
+		res.err = ns_sock_tcp_info(w->stack, s->sock, w->now, &res.info);
+	worker_tell(w, IPC_GETINFO_R, &res);
 	return 0;
 }
 
 static int on_close(void *ctx, struct ipc_msg *m)
 {
+	struct worker *w = ctx;
 	const struct ipc_close *b = IPC_BODY(m, ipc_close);
-	struct wsock *k = wsock_find(ctx, b->sock);
+	struct wsock *s = wsock_find(w, b->sock);
 
-	if (k)
-		wsock_free(k, b->how == IPC_CLOSE_RESET);
+	worker_begin_turn(w);
+	if (s)
+		wsock_close(s, b->how == IPC_CLOSE_RESET);
 	return 0;
 }
 
-const ipc_handler_fn *worker_ctl_agent(void)
-{
-	static const ipc_handler_fn handlers[IPC_TYPE_COUNT] = {
-		[IPC_BIND] = on_bind,       [IPC_LISTEN] = on_listen, [IPC_CONNECT] = on_connect,
-		[IPC_ATTACH] = on_attach,   [IPC_SETOPT] = on_setopt, [IPC_GETOPT] = on_getopt,
-		[IPC_GETINFO] = on_getinfo, [IPC_CLOSE] = on_close,
-	};
+const ipc_handler_fn worker_agent_handlers[IPC_TYPE_COUNT] = {
+	[IPC_BIND] = on_bind,       [IPC_LISTEN] = on_listen, [IPC_CONNECT] = on_connect,
+	[IPC_ATTACH] = on_attach,   [IPC_SETOPT] = on_setopt, [IPC_GETOPT] = on_getopt,
+	[IPC_GETINFO] = on_getinfo, [IPC_CLOSE] = on_close,
+};
 
-	return handlers;
+/* ---- the monitor ---- */
+
+static int on_stop(void *ctx, struct ipc_msg *m)
+{
+	(void)m;
+	worker_stop(ctx, EXIT_SUCCESS);
+	return 0;
 }
 
-/* --- monitor: statistics, links, the end ------------------------------------------------------ */
+static int on_link_state(void *ctx, struct ipc_msg *m)
+{
+	struct worker *w = ctx;
+	const struct ipc_link_state *b = IPC_BODY(m, ipc_link_state);
 
-/** struct report - text on its way to the monitor, cut into messages at line ends */
+	worker_begin_turn(w);
+	if (b->link_idx >= w->link_cnt)
+		return -EPROTO;
+	(void)!ns_stack_set_link_up(w->stack, w->links[b->link_idx].drv.link_id, b->is_up);
+	return 0;
+}
+
+/** struct report - text for the operator, sent in pieces */
 struct report {
-	struct worker *worker;
-	struct ipc_stats body;
+	struct worker *w;
+	struct ipc_stats out;
 };
 
 static void report_send(struct report *r, bool is_last)
 {
-	r->body.is_last = is_last;
-	if (r->body.len == 0 && !is_last)
-		return;
-	if (ipc_send(&r->worker->monitor, IPC_STATS, &r->body, NULL, 0) < 0)
-		worker_fail(r->worker);
-	r->body.len = 0;
-	memset(r->body.text, 0, sizeof(r->body.text));
+	r->out.is_last = is_last;
+	(void)!ipc_send(&r->w->monitor, IPC_STATS, &r->out, NULL, 0);
+	memset(r->out.text, 0, sizeof(r->out.text));
+	r->out.len = 0;
 }
 
-/** report_line() - add one line; what does not fit into a message is cut */
-static void ns_printf(2, 3) report_line(struct report *r, const char *fmt, ...)
+/** report_line() - one whole line */
+__attribute__((format(printf, 2, 3))) static void report_line(struct report *r, const char *fmt,
+							      ...)
 {
-	char line[256];
+	char line[512];
 	va_list ap;
+	int n;
 
 	va_start(ap, fmt);
-	int len = vsnprintf(line, sizeof(line), fmt, ap);
+	n = vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
-	if (len < 0)
+	if (n <= 0)
 		return;
-	len = (int)ns_min_u((unsigned)len, sizeof(line) - 1);
-	if (r->body.len + (unsigned)len > sizeof(r->body.text))
+	if ((size_t)n >= sizeof(line))
+		n = sizeof(line) - 1;
+	if (r->out.len + (uint32_t)n > sizeof(r->out.text))
 		report_send(r, false);
-	memcpy(r->body.text + r->body.len, line, (size_t)len);
-	r->body.len += (uint32_t)len;
+	memcpy(r->out.text + r->out.len, line, (size_t)n);
+	r->out.len += (uint32_t)n;
 }
 
 static void report_counters(struct report *r)
 {
-	const struct worker *w = r->worker;
+	struct worker *w = r->w;
 
 	for (uint32_t i = 0; i < ns_stack_stat_cnt(); i++)
 		report_line(r, "%s %" PRIu64 "\n", ns_stack_stat_name(i),
 			    ns_stack_stat(w->stack, i));
-	report_line(r, "WORKER_SOCKETS %" PRIu64 "\n", w->sock_cnt);
-	report_line(r, "WORKER_TURNS %" PRIu64 "\n", w->turn_cnt);
-	report_line(r, "WORKER_OCTETS_FROM_PROGRAMS %" PRIu64 "\n", w->bytes_from_program);
-	report_line(r, "WORKER_OCTETS_TO_PROGRAMS %" PRIu64 "\n", w->bytes_to_program);
-}
-
-static void report_links(struct report *r)
-{
-	static const char *const mode[] = {
-		[NS_GSO_NONE] = "none",
-		[NS_GSO_SW] = "software-gso",
-		[NS_GSO_HW] = "gso",
-	};
-	const struct worker *w = r->worker;
-
-	for (uint32_t i = 0; i < w->link_cnt; i++) {
-		const struct worker_link *l = &w->links[i];
-		const struct drv_stats *s = &l->drv->stats;
-
-		report_line(r,
-			    "%s mode=%s rx_frames=%" PRIu64 " rx_calls=%" PRIu64
-			    " rx_truncated=%" PRIu64 " rx_bad_vnet=%" PRIu64
-			    " rx_no_memory=%" PRIu64 " rx_errors=%" PRIu64 "\n",
-			    l->name, mode[ns_stack_link_mode(w->stack, l->link_id)], s->rx_frames,
-			    s->rx_calls, s->rx_truncated, s->rx_bad_vnet, s->rx_no_memory,
-			    s->rx_errors);
-		report_line(r,
-			    "%s tx_frames=%" PRIu64 " tx_calls=%" PRIu64 " tx_errors=%" PRIu64 "\n",
-			    l->name, s->tx_frames, s->tx_calls, s->tx_errors);
-	}
+	report_line(r, "worker_turns %" PRIu64 "\n", w->turn_cnt);
+	report_line(r, "worker_timer_wakeups %" PRIu64 "\n", w->timer_cnt);
+	report_line(r, "worker_sockets %" PRIu32 "\n", w->sock_cnt);
 }
 
 static void endpoint_text(const struct ns_endpoint *e, char *buf, size_t len)
 {
-	char addr[INET6_ADDRSTRLEN] = "";
+	const uint8_t *b = e->addr.b;
 
-	if (ns_addr_is_v4(&e->addr) || ns_addr_is_any(&e->addr))
-		(void)inet_ntop(AF_INET, e->addr.b + 12, addr, sizeof(addr));
+	if (ns_addr_is_v4(&e->addr))
+		(void)snprintf(buf, len, "%u.%u.%u.%u:%u", b[12], b[13], b[14], b[15], e->port);
 	else
-		(void)inet_ntop(AF_INET6, e->addr.b, addr, sizeof(addr));
-	(void)snprintf(buf, len, "%s:%u", addr, e->port);
+		(void)snprintf(buf, len, "*:%u", e->port);
 }
 
 static void report_socket(void *ctx, const struct ns_sock_row *row)
 {
-	char local[64], remote[64];
+	char local[32], remote[32];
 
 	endpoint_text(&row->local, local, sizeof(local));
 	endpoint_text(&row->remote, remote, sizeof(remote));
@@ -293,20 +323,39 @@ static void report_socket(void *ctx, const struct ns_sock_row *row)
 		    row->sndq_len, row->rcvq_len);
 }
 
+static void report_link(struct report *r, const struct wlink *l)
+{
+	const struct drv *d = &l->drv;
+
+	report_line(r,
+		    "%s %s rx_frames=%" PRIu64 " rx_octets=%" PRIu64 " rx_calls=%" PRIu64
+		    " rx_short=%" PRIu64 " rx_cut=%" PRIu64 " rx_no_room=%" PRIu64
+		    " rx_errors=%" PRIu64 " tx_frames=%" PRIu64 " tx_super=%" PRIu64
+		    " tx_octets=%" PRIu64 " tx_calls=%" PRIu64 " tx_blocked=%" PRIu64
+		    " tx_dropped=%" PRIu64 " tx_errors=%" PRIu64 "\n",
+		    l->name, l->kind->name, d->cnt.rx_frames, d->cnt.rx_octets, d->cnt.rx_calls,
+		    d->cnt.rx_short, d->cnt.rx_cut, d->cnt.rx_no_room, d->cnt.rx_errors,
+		    d->cnt.tx_frames, d->cnt.tx_super, d->cnt.tx_octets, d->cnt.tx_calls,
+		    d->cnt.tx_blocked, d->cnt.tx_dropped, d->cnt.tx_errors);
+}
+
 static int on_stats_req(void *ctx, struct ipc_msg *m)
 {
-	const struct ipc_stats_req *b = IPC_BODY(m, ipc_stats_req);
-	struct report r = { .worker = ctx, .body = { .token = b->token } };
+	struct worker *w = ctx;
+	const struct ipc_stats_req *req = IPC_BODY(m, ipc_stats_req);
+	struct report r = { .w = w, .out = { .token = req->token } };
 
-	switch ((enum ipc_stats_kind)b->kind) {
+	worker_begin_turn(w);
+	switch ((enum ipc_stats_kind)req->kind) {
 	case IPC_STATS_COUNTERS:
 		report_counters(&r);
 		break;
 	case IPC_STATS_SOCKETS:
-		ns_stack_sockets(r.worker->stack, report_socket, &r);
+		ns_stack_sockets(w->stack, report_socket, &r);
 		break;
 	case IPC_STATS_LINKS:
-		report_links(&r);
+		for (uint32_t i = 0; i < w->link_cnt; i++)
+			report_link(&r, &w->links[i]);
 		break;
 	case IPC_STATS_KIND_COUNT:
 		break;
@@ -315,32 +364,8 @@ static int on_stats_req(void *ctx, struct ipc_msg *m)
 	return 0;
 }
 
-static int on_link_state(void *ctx, struct ipc_msg *m)
-{
-	const struct ipc_link_state *b = IPC_BODY(m, ipc_link_state);
-	struct worker *w = ctx;
-
-	if (b->link_idx >= w->link_cnt)
-		return -EPROTO;
-	return ns_stack_set_link_up(w->stack, w->links[b->link_idx].link_id, b->is_up);
-}
-
-static int on_stop(void *ctx, struct ipc_msg *m)
-{
-	struct worker *w = ctx;
-
-	(void)m;
-	w->is_stopping = true;
-	return 0;
-}
-
-const ipc_handler_fn *worker_ctl_monitor(void)
-{
-	static const ipc_handler_fn handlers[IPC_TYPE_COUNT] = {
-		[IPC_STOP] = on_stop,
-		[IPC_LINK_STATE] = on_link_state,
-		[IPC_STATS_REQ] = on_stats_req,
-	};
-
-	return handlers;
-}
+const ipc_handler_fn worker_monitor_handlers[IPC_TYPE_COUNT] = {
+	[IPC_STOP] = on_stop,
+	[IPC_LINK_STATE] = on_link_state,
+	[IPC_STATS_REQ] = on_stats_req,
+};

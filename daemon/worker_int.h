@@ -5,6 +5,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <event2/event.h>
+#include <event2/event_struct.h>
+
 #include "base/attr.h"
 #include "base/list.h"
 #include "base/mono.h"
@@ -15,59 +18,53 @@
 #include "ns/sock.h"
 #include "ns/stack.h"
 
-struct event;
-struct event_base;
+#define WORKER_SOCKS (1u << 16) /* an S and a C have an index of 16 bits */
+
 struct worker;
 
-enum {
-	WORKER_SOCKS_MAX = 65536, /* S has 16 bits of index */
-	WORKER_PENDING_MAX =
-		128, /* connections a listener has told the agent of and that have no pair yet */
-};
-
-/** struct worker_link - one carried link: a driver and its place in the stack */
-struct worker_link {
-	struct worker *worker;
-	struct drv *drv;
-	struct event *rd, *wr;
-	uint32_t link_id; /* of the stack */
-	char name[PLAN_NAME_MAX];
-};
-
-/** enum wsock_state - what a socket of the container is to the worker */
-enum wsock_state {
-	WSOCK_BOUND, /* has a port at most */
+/** enum wsock_kind - what the worker has of a socket */
+enum wsock_kind {
+	WSOCK_BOUND,
 	WSOCK_LISTEN,
 	WSOCK_CONNECTING,
-	WSOCK_CONNECTED, /* the agent was told, its ATTACH is on the way */
-	WSOCK_PENDING,   /* accepted from the stack, the agent was told; no S yet */
-	WSOCK_ATTACHED,  /* has its pair: octets flow */
+	WSOCK_OPEN, /* a connection; without pair until ATTACH */
+	WSOCK_KIND_COUNT
 };
 
-/**
- * struct wsock - one socket of the container
- *
- * @can_read and @can_write: the pair was not seen empty (full) since the loop last said otherwise, so
- * a pump that stopped for the stack's sake goes on without waiting for the loop.
- */
+/** struct wsock - a socket of the stack and, once it is a connection, the pair of its program */
 struct wsock {
-	struct list pending_node; /* WSOCK_PENDING: in the listener's list */
-	struct list dirty_node;   /* in worker.dirty while there may be octets to move */
+	struct list node;       /* in worker.socks */
+	struct list ready_node; /* in worker.ready */
 	struct worker *worker;
-	struct wsock *listener; /* WSOCK_PENDING: whose connection it is */
-	struct list pending;    /* WSOCK_LISTEN: connections the agent knows and has not taken */
+	struct event rd, wr; /* of @fd */
+	ns_sock sock;        /* in the stack; 0: given back */
+	uint32_t handle;     /* S; 0: accepted, not yet attached */
+	uint32_t conn;       /* C; 0: none */
+	int fd;              /* stack's end of the pair, -1: none */
+	enum wsock_kind kind;
+	int err;                /* the connection's end, told when its octets are delivered */
+	bool is_rd_added;       /* in the loop */
+	bool is_wr_added;       /* likewise: the pair is full */
+	bool is_readable;       /* octets or EOF are there as far as we know */
+	bool is_program_done;   /* the program sends no more: FIN was queued */
+	bool is_peer_done;      /* the peer's FIN was shown to the program */
+	bool is_deaf;           /* the program takes no more octets */
+	struct wsock *listener; /* of an accepted connection that waits for ATTACH */
+	struct list pending;    /* LISTEN: connections that wait for ATTACH, by pending_node */
+	struct list pending_node;
 	uint32_t pending_cnt;
-	uint32_t sock; /* S of the agent; 0 while WSOCK_PENDING */
-	ns_sock h;     /* of the stack */
-	enum wsock_state state;
-	int fd; /* stack's end of the pair, -1: none */
-	struct event *rd, *wr;
-	int err; /* negative errno that came before the pair did */
-	bool can_read, can_write;
-	bool is_read_watched; /* @rd is in the loop */
-	bool is_program_eof;  /* the program will write no more: FIN is queued */
-	bool is_peer_eof;     /* the program was told that the peer will write no more */
-	bool is_starved;      /* the listener has more in the stack than may be pending */
+	int backlog;
+};
+
+/** struct wlink - a link with its driver and events */
+struct wlink {
+	struct worker *worker;
+	const struct drv_kind *kind;
+	struct drv drv;
+	struct event rd, wr;
+	struct event retry; /* the stack had no frames to receive into: look again */
+	char name[PLAN_NAME_MAX];
+	bool is_wr_added;
 };
 
 /** struct worker - the role's state */
@@ -75,59 +72,79 @@ struct worker {
 	struct event_base *base;
 	struct ipc monitor, agent;
 	struct event *monitor_rd, *monitor_wr, *agent_rd, *agent_wr;
-	struct event *deadline;
-	struct mono deadline_at; /* what @deadline is set to, MONO_NEVER: not set */
+	struct ns_env env;
 	struct ns_stack *stack;
-	struct worker_link links[PLAN_LINKS_MAX];
+	struct wlink links[PLAN_LINKS_MAX];
 	uint32_t link_cnt;
-	struct wsock **socks; /* by the index part of S */
-	struct list dirty;
-	uint64_t sock_cnt, turn_cnt;
-	uint64_t bytes_from_program, bytes_to_program;
+
+	struct mono now; /* of this turn */
+	bool is_in_turn;
+	int timer_fd;
+	struct event timer_ev;
+	struct mono armed; /* when @timer_fd fires */
+	uint64_t turn_cnt, timer_cnt;
+
+	struct list socks; /* all, by node */
+	struct list ready; /* those with something to pump, by ready_node */
+	uint32_t sock_cnt;
+	struct wsock *by_handle[WORKER_SOCKS]; /* by index of S */
+	struct wsock *by_conn[WORKER_SOCKS];   /* by index of C */
+	uint16_t conn_generations[WORKER_SOCKS];
+	uint32_t next_conn;
+
 	struct pcap_ring pcap; /* shared NULL: no capture */
 	bool has_log_packets;
 	bool is_stopping;
 	int exit_status;
 };
 
-/** worker_now() - the monotonic clock; no system call where the vDSO serves */
-struct mono worker_now(void);
-/** worker_fail() - a peer broke the protocol: leave the loop with a failure, logged by the caller */
-void worker_fail(struct worker *w);
+/* ---- worker_loop.c ---- */
 
-/* worker_sock.c: sockets and their pairs */
+/** worker_begin_turn() - first thing of every callback: the time, the stack's timers; once a turn */
+void worker_begin_turn(struct worker *w);
+/** worker_loop() - turns until worker.is_stopping */
+void worker_loop(struct worker *w);
+/** worker_loop_init() - the timer. Return: 0 or negative errno, logged */
+ns_must_check int worker_loop_init(struct worker *w);
+/** worker_stop() - leave the loop after this turn */
+void worker_stop(struct worker *w, int exit_status);
 
-/** wsock_find() - by S; NULL when stale or made up */
-struct wsock *wsock_find(struct worker *w, uint32_t sock);
-/** wsock_new() - make the socket @sock in the stack; 0 or negative errno */
-ns_must_check int wsock_new(struct worker *w, uint32_t sock, struct wsock **ret_sock);
-/** wsock_attach() - @fd is the stack's end of its pair from here on (consumed); octets flow */
-void wsock_attach(struct wsock *k, int fd);
-/** wsock_adopt() - a pending connection gets its S and leaves its listener's list; 0, -EEXIST, -ENOMEM */
-ns_must_check int wsock_adopt(struct wsock *k, uint32_t sock);
-/** wsock_find_pending() - the connection of stack handle @conn that waits for its pair, or NULL */
-struct wsock *wsock_find_pending(struct worker *w, uint32_t conn);
-/** wsock_free() - gone; its connection ends by FIN, or by RST with @is_reset; pending ones of a listener by RST */
-void wsock_free(struct wsock *k, bool is_reset);
-/** wsock_event() - news of the stack about a socket */
-void wsock_event(struct worker *w, const struct ns_event *ev);
-/** wsock_accept() - take what a listener has, as far as it may be pending, and tell the agent */
-void wsock_accept(struct wsock *l);
-/** wsock_pump_dirty() - move octets on every socket that may have some to move */
-void wsock_pump_dirty(struct worker *w);
-/** wsock_opts() - set what differs from the stack's defaults; 0 or the first error */
-ns_must_check int wsock_opts(struct wsock *k, const struct ipc_opts *o);
+/* ---- worker_link.c ---- */
 
-/* worker_observe.c: frames for a human */
+/** worker_links_init() - links, addresses, routes and neighbours of the plan into the stack; takes @fds. Return: 0 or negative errno, logged */
+ns_must_check int worker_links_init(struct worker *w, const struct plan *plan, int *fds,
+				    uint32_t fd_cnt);
+void worker_links_done(struct worker *w);
 
-/** worker_observe() - watch every link if asked to; @pcap_fd -1: no capture; it stays the caller's; 0 or negative errno, logged */
+/* ---- worker_sock.c ---- */
+
+/** wsock_new() - NULL without memory */
+struct wsock *wsock_new(struct worker *w, enum wsock_kind kind);
+/** wsock_free() - the stack's socket must have been given back; closes the pair */
+void wsock_free(struct wsock *s);
+/** wsock_find() - by S; NULL when it is stale */
+struct wsock *wsock_find(struct worker *w, uint32_t handle);
+/** wsock_find_conn() - by C */
+struct wsock *wsock_find_conn(struct worker *w, uint32_t conn);
+/** wsock_name() - make it known as @handle */
+void wsock_name(struct wsock *s, uint32_t handle);
+/** wsock_attach() - the program's pair is there; takes @fd */
+void wsock_attach(struct wsock *s, int fd);
+/** wsock_close() - from the agent: the program has no use for it any more */
+void wsock_close(struct wsock *s, bool is_reset);
+/** wsock_pump_all() - everything in worker.ready once. Return: whether something is left for another turn */
+bool wsock_pump_all(struct worker *w);
+/** wsock_events() - what the stack has to say. Return: whether there was anything */
+bool wsock_events(struct worker *w);
+
+/* ---- worker_observe.c ---- */
+
+/** worker_observe() - watch every link if asked to; @pcap_fd -1: no capture, it stays the caller's. Return: 0 or negative errno, logged */
 ns_must_check int worker_observe(struct worker *w, int pcap_fd, bool has_log_packets);
 
-/* worker_ctl.c: messages */
+/* ---- worker_ctl.c ---- */
 
-/** worker_ctl_agent() - handlers of what the agent says, IPC_TYPE_COUNT entries, for ipc_dispatch() with a struct worker */
-const ipc_handler_fn *worker_ctl_agent(void);
-/** worker_ctl_monitor() - likewise for the monitor */
-const ipc_handler_fn *worker_ctl_monitor(void);
-/** worker_tell_agent() - send, or leave the loop when the agent does not read (its queue is full) */
-void worker_tell_agent(struct worker *w, enum ipc_type type, const void *body);
+extern const ipc_handler_fn worker_agent_handlers[IPC_TYPE_COUNT];
+extern const ipc_handler_fn worker_monitor_handlers[IPC_TYPE_COUNT];
+/** worker_tell() - a message to the agent; the worker ends when it cannot be queued */
+void worker_tell(struct worker *w, enum ipc_type type, const void *body);

@@ -20,7 +20,7 @@ static uint64_t realtime_ns(void)
 }
 
 /** log_ip4() - one line for an IPv4 packet; @off octets from the frame's start to its header */
-static void log_ip4(const struct worker_link *l, const struct pkt *p, const char *dir, uint32_t off)
+static void log_ip4(const struct wlink *l, const struct pkt *p, const char *dir, uint32_t off)
 {
 	struct ip4_hdr ip;
 	struct tcp_hdr tcp;
@@ -42,7 +42,7 @@ static void log_ip4(const struct worker_link *l, const struct pkt *p, const char
 }
 
 /* Asked for by --log-packets, so at the level that is shown by default. */
-static void log_frame(const struct worker_link *l, const struct pkt *p, bool is_tx)
+static void log_frame(const struct wlink *l, const struct pkt *p, bool is_tx)
 {
 	const char *dir = is_tx ? "sent" : "received";
 	struct eth_hdr eth;
@@ -58,7 +58,7 @@ static void log_frame(const struct worker_link *l, const struct pkt *p, bool is_
 
 static void observe(void *ctx, const struct pkt *p, bool is_tx)
 {
-	struct worker_link *l = ctx;
+	const struct wlink *l = ctx;
 	struct worker *w = l->worker;
 
 	if (w->pcap.shared)
@@ -79,8 +79,7 @@ int worker_observe(struct worker *w, int pcap_fd, bool has_log_packets)
 	if (pcap_fd < 0 && !has_log_packets)
 		return 0;
 	for (uint32_t i = 0; i < w->link_cnt; i++) {
-		w->links[i].drv->observe = observe;
-		w->links[i].drv->observe_ctx = &w->links[i];
+		w->links[i].drv.observe = observe;
 	}
 	return 0;
 }

@@ -1,41 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * worker_sock.c - a connection of the stack and the AF_UNIX pair whose other end the program has
+ * worker_sock.c - the pump between a program's pair and its connection in the stack
  *
  * Theory of operation
  *
- *   program --write()--> pair --readv()--> send queue of the stack --> wire
- *   program <--read()--- pair <-sendmmsg()-- receive queue <---------- wire
+ *             pair                                       stack
+ *   program ======= fd --- readv() into ns_sock_send_reserve() ---> send queue ---> wire
+ *           <====== fd <-- sendmmsg() from ns_sock_recv_peek() <--- receive queue <---
  *
- * Octets are read straight into the send queue's memory, only while it has room, and written
- * straight from the frames they arrived in. What does not fit waits where it is: the pair fills and
- * the program blocks; the receive queue fills and the window closes.
+ * Octets are copied once in each direction, by the kernel. Nothing is kept here: what the stack has no
+ * room for stays in the pair (the program's poll() says "not writable"), what the pair has no room
+ * for stays in the stack (the peer's window closes).
  *
- * The pair is watched for reading as long as the send queue has room, and for writing only while a
- * write has failed: else each read of the program would wake us. A read or write that moved less
- * than it could ends the pump without another call; the level tells if there is more.
+ *   pair -> stack  Level-triggered: a read that gave less than was asked emptied the pair, and if it
+ *                  did not, the loop says so again. Read as much at once as there is room for. When
+ *                  the send queue is full the event leaves the loop until NS_EV_OUT.
+ *   stack -> pair  Tried at once; what does not fit waits for the write event.
  *
- * Ends
+ * The ends of a connection:
  *
- *   program shuts or closes   readv() gives 0: FIN. Was it close()? Then the pair takes nothing any
- *                             more (EPIPE), and the socket is freed: the stack finishes by itself
- *   program closed with       readv() gives ECONNRESET: RST (RFC 2525 2.17)
- *     octets unread
- *   peer's FIN                shutdown(SHUT_WR) after the last octet
- *   both                      nothing more can flow: close, CLOSED
- *   RST, timeout              DETACHED: the agent, which may touch the program's end, makes it say
- *                             ECONNRESET
+ *   program shut its sending side   read() = 0                    -> FIN after what is queued
+ *   program closed                  read() = 0, then an empty send says -EPIPE -> ns_sock_close()
+ *   program closed, octets unread   read() = -ECONNRESET          -> ns_sock_abort(): RST
+ *   peer's FIN                      octets delivered, then shutdown(SHUT_WR)
+ *   RST, timeout, ICMP              octets delivered, then the pair is closed here and DETACHED tells
+ *                                   the agent to show the error
+ *   both sides done in order        the pair is closed here; CLOSED with is_shut, since a pair whose
+ *                                   directions are both shut cannot tell a close any more
  *
- * Limits: WORKER_PENDING_MAX connections of a listener wait for a pair; the stack's accept queue,
- * which has the program's backlog, holds the rest.
+ * A connection whose program is gone lives on in the stack (FIN-WAIT, TIME-WAIT) without a wsock.
  *
- * Syscalls: #syscalls worker: readv sendmmsg shutdown close
+ * An empty send is the one way to ask a stream pair whether the other end is still open without taking
+ * or giving an octet: linux v6.1 net/unix/af_unix.c unix_stream_sendmsg() looks at SEND_SHUTDOWN
+ * first, which unix_release_sock() of the other end sets.
+ *
+ * Limits: RX_MAX octets a connection and turn from the program, so that one does not starve others.
+ *
+ * Syscalls: #syscalls worker: readv sendmmsg shutdown close epoll_ctl
  */
-#include <assert.h>
 #include <errno.h>
-#include <event2/event.h>
-#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -43,518 +48,551 @@
 #include "daemon/log.h"
 #include "daemon/worker_int.h"
 
-enum {
-	READ_WANT = 256 * 1024, /* octets asked of the send queue at once */
-	PUMP_BUDGET = 1 << 20,  /* octets a socket may move in one turn, each way */
-	PUMP_IOV = 64,
-	SOCK_INDEX_MASK = 0xffff,
-};
+#define RX_MAX  (512u << 10) /* octets taken from one program in one turn */
+#define RX_READ (256u << 10) /* octets asked for in one call */
+#define IOVS    64
 
-static_assert(sizeof(struct ns_iov) == sizeof(struct iovec), "the stack's iovecs go to the kernel");
-static_assert(offsetof(struct ns_iov, base) == offsetof(struct iovec, iov_base), "likewise");
-static_assert(offsetof(struct ns_iov, len) == offsetof(struct iovec, iov_len), "likewise");
+_Static_assert(sizeof(struct ns_iov) == sizeof(struct iovec) &&
+		       offsetof(struct ns_iov, base) == offsetof(struct iovec, iov_base) &&
+		       offsetof(struct ns_iov, len) == offsetof(struct iovec, iov_len),
+	       "ns/iov.h says it is laid out as struct iovec");
 
-static struct iovec *as_iovec(struct ns_iov *iov)
+#define INDEX_MASK (WORKER_SOCKS - 1)
+
+/* ---- table ---- */
+
+static void mark_ready(struct wsock *s)
 {
-	return (struct iovec *)(void *)iov;
+	if (list_is_empty(&s->ready_node))
+		list_push(&s->worker->ready, &s->ready_node);
 }
 
-/* --- the table ------------------------------------------------------------------------------ */
-
-struct wsock *wsock_find(struct worker *w, uint32_t sock)
+struct wsock *wsock_new(struct worker *w, enum wsock_kind kind)
 {
-	struct wsock *k = w->socks[sock & SOCK_INDEX_MASK];
+	struct wsock *s = calloc(1, sizeof(*s));
 
-	return k && k->sock == sock ? k : NULL;
-}
-
-struct wsock *wsock_find_pending(struct worker *w, uint32_t conn)
-{
-	struct wsock *k = ns_sock_user(w->stack, conn);
-
-	return k && k->state == WSOCK_PENDING ? k : NULL;
-}
-
-static struct wsock *wsock_alloc(struct worker *w, ns_sock h, enum wsock_state state)
-{
-	struct wsock *k = calloc(1, sizeof(*k));
-
-	if (!k)
+	if (!s)
 		return NULL;
-	list_init(&k->pending_node);
-	list_init(&k->dirty_node);
-	list_init(&k->pending);
-	k->worker = w;
-	k->h = h;
-	k->state = state;
-	k->fd = -1;
-	ns_sock_set_user(w->stack, h, k);
+	s->worker = w;
+	s->kind = kind;
+	s->fd = -1;
+	list_init(&s->ready_node);
+	list_init(&s->pending);
+	list_init(&s->pending_node);
+	list_push(&w->socks, &s->node);
 	w->sock_cnt++;
-	return k;
+	return s;
 }
 
-/** wsock_name() - enter @k under its S */
-static int wsock_name(struct wsock *k, uint32_t sock)
+/** pair_close() - our descriptor of the pair; the agent has its own */
+static void pair_close(struct wsock *s)
 {
-	struct wsock **slot = &k->worker->socks[sock & SOCK_INDEX_MASK];
-
-	if (*slot)
-		return -EEXIST;
-	*slot = k;
-	k->sock = sock;
-	return 0;
-}
-
-int wsock_new(struct worker *w, uint32_t sock, struct wsock **ret_sock)
-{
-	ns_sock h;
-	int r = ns_sock_open(w->stack, &h);
-
-	if (r < 0)
-		return r;
-
-	struct wsock *k = wsock_alloc(w, h, WSOCK_BOUND);
-
-	if (!k) {
-		ns_sock_abort(w->stack, h);
-		return -ENOMEM;
-	}
-	r = wsock_name(k, sock);
-	if (r < 0) {
-		wsock_free(k, true);
-		return r;
-	}
-	*ret_sock = k;
-	return 0;
-}
-
-int wsock_adopt(struct wsock *k, uint32_t sock)
-{
-	int r = wsock_name(k, sock);
-
-	if (r < 0)
-		return r;
-	if (k->listener) {
-		struct wsock *l = k->listener;
-
-		list_del(&k->pending_node);
-		k->listener = NULL;
-		l->pending_cnt--;
-		if (l->is_starved)
-			wsock_accept(l);
-	}
-	return 0;
-}
-
-/** wsock_close_pair() - the program's end sees end of file, or has gone before */
-static void wsock_close_pair(struct wsock *k)
-{
-	if (k->rd)
-		event_free(k->rd);
-	if (k->wr)
-		event_free(k->wr);
-	k->rd = k->wr = NULL;
-	if (k->fd >= 0)
-		(void)close(k->fd);
-	k->fd = -1;
-}
-
-void wsock_free(struct wsock *k, bool is_reset)
-{
-	struct worker *w = k->worker;
-
-	list_for_each_safe (n, &k->pending) {
-		struct wsock *c = list_entry(n, struct wsock, pending_node);
-
-		c->listener = NULL;
-		list_del(&c->pending_node);
-		wsock_free(c, true);
-	}
-	if (k->listener) {
-		list_del(&k->pending_node);
-		k->listener->pending_cnt--;
-	}
-	list_del(&k->dirty_node);
-	wsock_close_pair(k);
-	if (is_reset)
-		ns_sock_abort(w->stack, k->h);
-	else
-		ns_sock_close(w->stack, k->h);
-	if (k->sock)
-		w->socks[k->sock & SOCK_INDEX_MASK] = NULL;
-	w->sock_cnt--;
-	free(k);
-}
-
-int wsock_opts(struct wsock *k, const struct ipc_opts *o)
-{
-	int first = 0;
-
-	for (unsigned i = 0; i < NS_SOCKOPT_COUNT; i++) {
-		if (!(o->mask & 1u << i))
-			continue;
-
-		int r = ns_sock_setopt(k->worker->stack, k->h, (enum ns_sockopt)i, o->value[i]);
-
-		if (r < 0 && first == 0)
-			first = r;
-	}
-	return first;
-}
-
-static void on_readable(evutil_socket_t fd, short what, void *arg);
-
-/* --- octets --------------------------------------------------------------------------------- */
-
-static void wsock_dirty(struct wsock *k)
-{
-	if (list_is_empty(&k->dirty_node))
-		list_push(&k->worker->dirty, &k->dirty_node);
-}
-
-/** wsock_gone() - the program has closed every copy of its end */
-static void wsock_gone(struct wsock *k, bool is_reset)
-{
-	struct ipc_closed body = { .sock = k->sock };
-
-	worker_tell_agent(k->worker, IPC_CLOSED, &body);
-	wsock_free(k, is_reset);
-}
-
-/** wsock_detach() - the connection ended by @err; the agent shows it to the program */
-static void wsock_detach(struct wsock *k, int err)
-{
-	struct ipc_sock_err body = { .sock = k->sock, .err = err };
-
-	worker_tell_agent(k->worker, IPC_DETACHED, &body);
-	wsock_free(k, true);
-}
-
-/** pair_is_closed() - does the pair take nothing any more though we did not shut it? Nothing is sent. */
-static bool pair_is_closed(const struct wsock *k)
-{
-	struct mmsghdr m = { .msg_hdr = { .msg_iovlen = 0 } };
-
-	return sendmmsg(k->fd, &m, 1, MSG_DONTWAIT) < 0 && errno == EPIPE;
-}
-
-/** watch_read() - should the loop say when the program wrote? */
-static void watch_read(struct wsock *k, bool is_wanted)
-{
-	if (k->is_read_watched == is_wanted)
+	if (s->fd < 0)
 		return;
-	k->is_read_watched = is_wanted;
-	if (is_wanted)
-		(void)event_add(k->rd, NULL);
-	else
-		(void)event_del(k->rd);
+	/* before close(): the agent's descriptor keeps the file, and with it our place in epoll */
+	if (s->is_rd_added)
+		event_del(&s->rd);
+	if (s->is_wr_added)
+		event_del(&s->wr);
+	s->is_rd_added = s->is_wr_added = false;
+	close(s->fd);
+	s->fd = -1;
 }
 
-/**
- * program_eof() - the program will write no more: queue a FIN; true: it has closed, the socket is gone
- *
- * If it only shut its side, its close() is the next edge; the level would wake us for ever.
- */
-static bool program_eof(struct wsock *k)
+/** pending_del() - not waiting for ATTACH any more */
+static void pending_del(struct wsock *s)
 {
-	k->can_read = false;
-	if (!k->is_program_eof) {
-		k->is_program_eof = true;
-		ns_sock_shutdown_send(k->worker->stack, k->h);
-		watch_read(k, false);
-		(void)event_assign(k->rd, k->worker->base, k->fd, EV_READ | EV_ET | EV_PERSIST,
-				   on_readable, k);
-		watch_read(k, true);
+	struct worker *w = s->worker;
+
+	if (s->listener) {
+		list_del(&s->pending_node);
+		s->listener->pending_cnt--;
+		s->listener = NULL;
 	}
-	if (k->is_peer_eof || pair_is_closed(k)) {
-		wsock_gone(k, false);
+	if (s->conn)
+		w->by_conn[s->conn & INDEX_MASK] = NULL;
+	s->conn = 0;
+}
+
+void wsock_free(struct wsock *s)
+{
+	struct worker *w = s->worker;
+
+	NS_BUG_ON(s->sock != 0 || s->pending_cnt != 0);
+	pair_close(s);
+	pending_del(s);
+	if (s->handle)
+		w->by_handle[s->handle & INDEX_MASK] = NULL;
+	list_del(&s->ready_node);
+	list_del(&s->node);
+	w->sock_cnt--;
+	free(s);
+}
+
+struct wsock *wsock_find(struct worker *w, uint32_t handle)
+{
+	struct wsock *s = w->by_handle[handle & INDEX_MASK];
+
+	return s && s->handle == handle ? s : NULL;
+}
+
+struct wsock *wsock_find_conn(struct worker *w, uint32_t conn)
+{
+	struct wsock *s = w->by_conn[conn & INDEX_MASK];
+
+	return s && s->conn == conn ? s : NULL;
+}
+
+void wsock_name(struct wsock *s, uint32_t handle)
+{
+	struct worker *w = s->worker;
+	struct wsock *old = w->by_handle[handle & INDEX_MASK];
+
+	/* the agent reuses an index only after CLOSE, CLOSED or DETACHED: it is wrong, but not worth
+	 * more than the old connection */
+	if (old && old != s)
+		wsock_close(old, true);
+	s->handle = handle;
+	w->by_handle[handle & INDEX_MASK] = s;
+}
+
+/** conn_name() - a C for a connection that has no S yet. Return: false when 65535 of them wait */
+static bool conn_name(struct wsock *s)
+{
+	struct worker *w = s->worker;
+
+	for (uint32_t i = 0; i < WORKER_SOCKS; i++) {
+		uint32_t index = w->next_conn++ & INDEX_MASK;
+
+		if (w->by_conn[index])
+			continue;
+		if (++w->conn_generations[index] == 0)
+			w->conn_generations[index] = 1;
+		s->conn = (uint32_t)w->conn_generations[index] << 16 | index;
+		w->by_conn[index] = s;
 		return true;
 	}
 	return false;
 }
 
-/** pump_end() - an edge after the program's FIN: has it closed, and did it leave octets unread? */
-static bool pump_end(struct wsock *k)
-{
-	uint8_t octet;
-	struct iovec iov = { &octet, sizeof(octet) };
+/* ---- ends ---- */
 
-	if (readv(k->fd, &iov, 1) == 0)
-		return program_eof(k);
-	wsock_gone(k, errno == ECONNRESET);
+/** give_back() - the stack finishes the connection by itself, or resets it */
+static void give_back(struct wsock *s, bool is_reset)
+{
+	if (!s->sock)
+		return;
+	if (is_reset)
+		ns_sock_abort(s->worker->stack, s->sock);
+	else
+		ns_sock_close(s->worker->stack, s->sock);
+	s->sock = 0;
+}
+
+/** end_closed() - nothing more will come from or go to the program */
+static void end_closed(struct wsock *s, bool is_reset, bool is_shut)
+{
+	struct ipc_closed body = { .sock = s->handle, .is_shut = is_shut };
+
+	give_back(s, is_reset);
+	pair_close(s);
+	worker_tell(s->worker, IPC_CLOSED, &body);
+	wsock_free(s);
+}
+
+/** end_detached() - the connection is no more; the agent shows the program why */
+static void end_detached(struct wsock *s)
+{
+	struct ipc_sock_err body = { .sock = s->handle, .err = s->err };
+
+	give_back(s, true);
+	pair_close(s); /* first: the agent's descriptor must be the last one */
+	worker_tell(s->worker, IPC_DETACHED, &body);
+	wsock_free(s);
+}
+
+void wsock_close(struct wsock *s, bool is_reset)
+{
+	/* connections that no accept() took: linux v6.1 inet_csk_listen_stop() resets them */
+	while (!list_is_empty(&s->pending)) {
+		struct wsock *p = list_entry(s->pending.next, struct wsock, pending_node);
+
+		give_back(p, true);
+		wsock_free(p);
+	}
+	give_back(s, is_reset);
+	wsock_free(s);
+}
+
+/* ---- program -> stack ---- */
+
+static void rd_wanted(struct wsock *s, bool is_wanted)
+{
+	if (s->is_rd_added == is_wanted)
+		return;
+	s->is_rd_added = is_wanted;
+	if (is_wanted)
+		event_add(&s->rd, NULL);
+	else
+		event_del(&s->rd);
+}
+
+/** is_program_gone() - no descriptor of the program's end is open, or it has shut both directions */
+static bool is_program_gone(const struct wsock *s)
+{
+	struct mmsghdr m = { .msg_len = 0 };
+
+	return sendmmsg(s->fd, &m, 1, MSG_DONTWAIT) < 0 && (errno == EPIPE || errno == ECONNRESET);
+}
+
+/** on_hangup() - edge-triggered, after the program's EOF: has it closed, too? */
+static void on_hangup(evutil_socket_t fd, short what, void *arg)
+{
+	struct wsock *s = arg;
+
+	(void)fd;
+	(void)what;
+	worker_begin_turn(s->worker);
+	s->is_readable = true;
+	mark_ready(s);
+}
+
+/**
+ * watch_hangup() - the level-triggered event has served: EOF would be ready for ever
+ *
+ * Only edges from here on: adding it tells once what is the case already, then each change.
+ */
+static void watch_hangup(struct wsock *s)
+{
+	rd_wanted(s, false);
+	event_assign(&s->rd, s->worker->base, s->fd, EV_READ | EV_CLOSED | EV_ET | EV_PERSIST,
+		     on_hangup, s);
+	rd_wanted(s, true);
+}
+
+/** program_done() - read() said 0. Return: false when @s is gone */
+static bool program_done(struct wsock *s)
+{
+	s->is_readable = false;
+	if (!s->is_peer_done && is_program_gone(s)) {
+		/* a FIN, or a RST when octets for the program are left (RFC 2525 2.17) */
+		end_closed(s, false, false);
+		return false;
+	}
+	if (!s->is_program_done) {
+		s->is_program_done = true;
+		ns_sock_shutdown_send(s->worker->stack, s->sock);
+		/* the pair cannot wait for the program and for room at once by edges and levels */
+		if (s->is_wr_added)
+			event_del(&s->wr);
+		s->is_wr_added = false;
+		watch_hangup(s);
+	}
 	return true;
 }
 
-/** pump_out() - program to stack; true: the socket is gone */
-static bool pump_out(struct wsock *k)
+/** read_once() - one readv(). Return: octets, 0 at EOF, -EAGAIN (pair empty), -ENOSPC (queue full), or why not */
+static int read_once(struct wsock *s, uint32_t *ret_asked)
 {
-	struct worker *w = k->worker;
-	size_t moved = 0;
+	struct ns_stack *st = s->worker->stack;
+	struct ns_iov iov[IOVS];
+	uint32_t room = ns_sock_send_room(st, s->sock);
+	ssize_t got;
+	int n;
 
-	if (k->is_program_eof && k->can_read)
-		return pump_end(k);
-	while (k->can_read && moved < PUMP_BUDGET) {
-		struct ns_iov iov[PUMP_IOV];
-		int cnt = ns_sock_send_reserve(w->stack, k->h, READ_WANT, iov, PUMP_IOV);
-		size_t room = 0;
+	if (room == 0)
+		return -ENOSPC;
+	n = ns_sock_send_reserve(st, s->sock, room < RX_READ ? room : RX_READ, iov, IOVS);
+	if (n == -EAGAIN || n == -ENOMEM)
+		return -ENOSPC;
+	if (n < 0)
+		return n;
+	*ret_asked = 0;
+	for (int i = 0; i < n; i++)
+		*ret_asked += (uint32_t)iov[i].len;
+	got = readv(s->fd, (const struct iovec *)(const void *)iov, n);
+	if (got < 0)
+		got = -errno;
+	ns_sock_send_commit(st, s->sock, got > 0 ? (uint32_t)got : 0, false);
+	return (int)got;
+}
 
-		if (cnt <= 0) {
-			watch_read(k, false); /* NS_EV_OUT comes, or NS_EV_ERR */
-			return false;
-		}
-		for (int i = 0; i < cnt; i++)
-			room += iov[i].len;
+/** pump_up() - Return: false when @s is gone */
+static bool pump_up(struct wsock *s)
+{
+	uint32_t done = 0, asked = 0;
 
-		ssize_t n = readv(k->fd, as_iovec(iov), cnt);
-		int err = errno;
+	while (s->is_readable && !s->is_program_done) {
+		int n = read_once(s, &asked);
 
-		ns_sock_send_commit(w->stack, k->h, n > 0 ? (uint32_t)n : 0, false);
-		if (n == 0)
-			return program_eof(k);
-		if (n < 0 && err != EAGAIN && err != EINTR) {
-			/* Closed with octets unread: a reset, as a kernel sends one. */
-			wsock_gone(k, true);
-			return true;
-		}
 		if (n > 0) {
-			w->bytes_from_program += (uint64_t)n;
-			moved += (size_t)n;
+			done += (uint32_t)n;
+			if ((uint32_t)n < asked)
+				s->is_readable = false;
+			else if (done >= RX_MAX)
+				break; /* still ready: goes on in the next turn */
+			continue;
 		}
-		if (n < (ssize_t)room) {
-			k->can_read = false;
-			watch_read(k, true);
-		}
-	}
-	if (k->can_read)
-		wsock_dirty(k);
-	return false;
-}
-
-/** pump_in() - stack to program; true: the socket is gone */
-static bool pump_in(struct wsock *k)
-{
-	struct worker *w = k->worker;
-	size_t moved = 0;
-
-	while (k->can_write && moved < PUMP_BUDGET) {
-		struct ns_iov iov[PUMP_IOV];
-		int cnt = ns_sock_recv_peek(w->stack, k->h, iov, PUMP_IOV);
-
-		if (cnt <= 0)
+		switch (n) {
+		case 0:
+			return program_done(s);
+		case -EAGAIN:
+		case -EINTR:
+			s->is_readable = false;
 			break;
-
-		struct mmsghdr m = { .msg_hdr = { .msg_iov = as_iovec(iov),
-						  .msg_iovlen = (size_t)cnt } };
-		size_t want = 0;
-
-		for (int i = 0; i < cnt; i++)
-			want += iov[i].len;
-		if (sendmmsg(k->fd, &m, 1, MSG_DONTWAIT) < 0) {
-			if (errno == EINTR)
-				continue;
-			if (errno == EAGAIN) {
-				k->can_write = false;
-				(void)event_add(k->wr, NULL);
-				return false;
-			}
-			/* The program is gone, and there are octets it will never read. */
-			wsock_gone(k, true);
-			return true;
-		}
-		ns_sock_recv_consume(w->stack, k->h, m.msg_len);
-		w->bytes_to_program += m.msg_len;
-		moved += m.msg_len;
-		if (m.msg_len < want) {
-			k->can_write = false;
-			(void)event_add(k->wr, NULL);
+		case -ENOSPC:
+			/* NS_EV_OUT brings it back */
+			s->is_readable = false;
+			rd_wanted(s, false);
+			break;
+		case -EPIPE:
+		case -ENOTCONN:
+			/* the connection has ended; NS_EV_ERR says how, or it was in order and the
+			 * program writes into nothing, which the peer's RST will tell */
+			s->is_readable = false;
+			rd_wanted(s, false);
+			break;
+		case -ECONNRESET:
+			end_closed(s, true, false);
+			return false;
+		default:
+			log_warn(n, "cannot read from a program's socket, its connection is reset");
+			end_closed(s, true, false);
 			return false;
 		}
 	}
-	if (moved >= PUMP_BUDGET) {
-		wsock_dirty(k);
-		return false;
-	}
-	if (!k->is_peer_eof && ns_sock_is_eof(w->stack, k->h)) {
-		k->is_peer_eof = true;
-		(void)shutdown(k->fd, SHUT_WR);
-		if (k->is_program_eof) {
-			wsock_gone(k, false);
-			return true;
+	/* edges only, after EOF: a change may have been the program's close */
+	if (s->is_readable && s->is_program_done) {
+		s->is_readable = false;
+		if (!s->is_peer_done && is_program_gone(s)) {
+			end_closed(s, false, false);
+			return false;
 		}
 	}
-	return false;
+	return true;
 }
 
-/** wsock_pump() - move what can be moved; the socket may be gone afterwards */
-static void wsock_pump(struct wsock *k)
+static void on_pair_readable(evutil_socket_t fd, short what, void *arg)
 {
-	/* In first: an acknowledgement of what arrived may ride on what leaves. */
-	if (pump_in(k))
-		return;
-	if (k->err) {
-		/* Only when the program has all that came before. */
-		struct ns_iov iov;
+	struct wsock *s = arg;
 
-		if (ns_sock_recv_peek(k->worker->stack, k->h, &iov, 1) <= 0)
-			wsock_detach(k, k->err);
+	(void)fd;
+	(void)what;
+	worker_begin_turn(s->worker);
+	s->is_readable = true;
+	mark_ready(s);
+}
+
+/* ---- stack -> program ---- */
+
+static void on_pair_writable(evutil_socket_t fd, short what, void *arg)
+{
+	struct wsock *s = arg;
+
+	(void)fd;
+	(void)what;
+	worker_begin_turn(s->worker);
+	s->is_wr_added = false;
+	mark_ready(s);
+}
+
+static void wait_writable(struct wsock *s)
+{
+	short how = s->is_program_done ? EV_WRITE | EV_ET : EV_WRITE;
+
+	if (s->is_wr_added)
+		return;
+	/* libevent wants all events of a descriptor to be of one sort */
+	event_assign(&s->wr, s->worker->base, s->fd, how, on_pair_writable, s);
+	s->is_wr_added = event_add(&s->wr, NULL) == 0;
+}
+
+/** pump_down() - what the stack has, as far as the pair takes it */
+static void pump_down(struct wsock *s)
+{
+	struct ns_stack *st = s->worker->stack;
+	struct ns_iov iov[IOVS];
+	int n;
+
+	while (!s->is_wr_added && !s->is_deaf &&
+	       (n = ns_sock_recv_peek(st, s->sock, iov, IOVS)) > 0) {
+		struct mmsghdr m = { .msg_hdr = { .msg_iov = (struct iovec *)(void *)iov,
+						  .msg_iovlen = (size_t)n } };
+		size_t total = 0;
+
+		for (int i = 0; i < n; i++)
+			total += iov[i].len;
+		if (sendmmsg(s->fd, &m, 1, MSG_DONTWAIT) < 0) {
+			if (errno == EAGAIN)
+				wait_writable(s);
+			else if (errno != EINTR)
+				s->is_deaf = true; /* closed or shut: the reading side will tell */
+			continue;
+		}
+		ns_sock_recv_consume(st, s->sock, m.msg_len);
+		if (m.msg_len < total)
+			wait_writable(s);
+	}
+}
+
+/** is_drained() - the program has all that was received, or will take no more */
+static bool is_drained(const struct wsock *s)
+{
+	struct ns_iov iov;
+
+	return s->is_deaf || ns_sock_recv_peek(s->worker->stack, s->sock, &iov, 1) <= 0;
+}
+
+/** pump() - both ways, as far as it goes, and the ends that follow */
+static void pump(struct wsock *s)
+{
+	if (s->fd < 0 || s->kind != WSOCK_OPEN)
+		return;
+	pump_down(s);
+	if (!s->err && !pump_up(s))
+		return;
+	if (s->err) {
+		if (is_drained(s))
+			end_detached(s);
 		return;
 	}
-	(void)pump_out(k);
+	if (!s->is_peer_done && is_drained(s) && ns_sock_is_eof(s->worker->stack, s->sock)) {
+		s->is_peer_done = true;
+		(void)shutdown(s->fd, SHUT_WR);
+	}
+	if (s->is_peer_done && s->is_program_done) {
+		end_closed(s, false, true);
+		return;
+	}
+	if (s->is_readable)
+		mark_ready(s);
 }
 
-void wsock_pump_dirty(struct worker *w)
+bool wsock_pump_all(struct worker *w)
 {
-	/* Those that become dirty on the way wait for the next turn. */
 	struct list now;
+	bool is_any = !list_is_empty(&w->ready);
 
 	list_init(&now);
-	list_splice(&now, &w->dirty);
-	for (struct list *n; (n = list_pop(&now));) {
-		struct wsock *k = list_entry(n, struct wsock, dirty_node);
-
-		if (k->state == WSOCK_ATTACHED)
-			wsock_pump(k);
-	}
+	list_splice(&now, &w->ready);
+	while (!list_is_empty(&now))
+		pump(list_entry(list_pop(&now), struct wsock, ready_node));
+	return is_any;
 }
 
-static void on_readable(evutil_socket_t fd, short what, void *arg)
-{
-	struct wsock *k = arg;
+/* ---- what the stack says ---- */
 
-	(void)fd;
-	(void)what;
-	k->can_read = true;
-	wsock_dirty(k);
-}
-
-static void on_writable(evutil_socket_t fd, short what, void *arg)
-{
-	struct wsock *k = arg;
-
-	(void)fd;
-	(void)what;
-	k->can_write = true;
-	wsock_dirty(k);
-}
-
-void wsock_attach(struct wsock *k, int fd)
-{
-	struct worker *w = k->worker;
-
-	k->fd = fd;
-	k->state = WSOCK_ATTACHED;
-	k->can_read = k->can_write = true;
-	k->rd = event_new(w->base, fd, EV_READ | EV_PERSIST, on_readable, k);
-	k->wr = event_new(w->base, fd, EV_WRITE, on_writable, k);
-	if (!k->rd || !k->wr) {
-		log_warnx(
-			"cannot watch a socket of the container: no memory; its connection is reset");
-		wsock_detach(k, -ENOMEM);
-		return;
-	}
-	wsock_dirty(k);
-}
-
-/* --- news of the stack ---------------------------------------------------------------------- */
-
-void wsock_accept(struct wsock *l)
+/** accepted() - a connection of listener @l: known as a C until somebody accepts it */
+static void accepted(struct wsock *l, ns_sock sock)
 {
 	struct worker *w = l->worker;
+	struct wsock *s = wsock_new(w, WSOCK_OPEN);
+	struct ipc_acceptable body = { .listener = l->handle };
+	struct ns_endpoint local, remote;
 
-	l->is_starved = false;
-	for (;;) {
-		ns_sock h;
+	if (!s || !conn_name(s) || ns_sock_local(w->stack, sock, &local) < 0 ||
+	    ns_sock_remote(w->stack, sock, &remote) < 0) {
+		ns_sock_abort(w->stack, sock);
+		if (s)
+			wsock_free(s);
+		return;
+	}
+	s->sock = sock;
+	s->listener = l;
+	list_push(&l->pending, &s->pending_node);
+	l->pending_cnt++;
+	ns_sock_set_user(w->stack, sock, s);
+	body.conn = s->conn;
+	body.local = ipc_endpoint_from(&local);
+	body.remote = ipc_endpoint_from(&remote);
+	worker_tell(w, IPC_ACCEPTABLE, &body);
+}
 
-		if (l->pending_cnt >= WORKER_PENDING_MAX) {
-			l->is_starved = true;
+/**
+ * accept_all() - as many as the backlog allows
+ *
+ * Linux lets backlog + 1 wait (sk_acceptq_is_full()). Those the agent was told of wait there, the rest
+ * in the stack, which refuses more.
+ */
+static void accept_all(struct wsock *l)
+{
+	ns_sock sock;
+
+	while (l->pending_cnt <= (uint32_t)l->backlog &&
+	       ns_sock_accept(l->worker->stack, l->sock, &sock) == 0)
+		accepted(l, sock);
+}
+
+void wsock_attach(struct wsock *s, int fd)
+{
+	struct wsock *listener = s->listener;
+
+	s->fd = fd;
+	pending_del(s);
+	event_assign(&s->rd, s->worker->base, fd, EV_READ | EV_PERSIST, on_pair_readable, s);
+	rd_wanted(s, true);
+	mark_ready(s);
+	if (listener)
+		accept_all(listener);
+}
+
+static void connected(struct wsock *s)
+{
+	struct worker *w = s->worker;
+	struct ipc_connected body = { .sock = s->handle };
+	struct ns_endpoint local, remote;
+
+	if (ns_sock_local(w->stack, s->sock, &local) < 0 ||
+	    ns_sock_remote(w->stack, s->sock, &remote) < 0)
+		return; /* it ended meanwhile: NS_EV_ERR */
+	s->kind = WSOCK_OPEN;
+	body.local = ipc_endpoint_from(&local);
+	body.remote = ipc_endpoint_from(&remote);
+	worker_tell(w, IPC_CONNECTED, &body);
+}
+
+static void failed(struct wsock *s, int err)
+{
+	struct ipc_sock_err body = { .sock = s->handle, .err = err };
+
+	give_back(s, true);
+	worker_tell(s->worker, IPC_FAILED, &body);
+	wsock_free(s);
+}
+
+static void on_event(struct wsock *s, const struct ns_event *ev)
+{
+	int err = ev->err < 0 ? ev->err : -ECONNRESET;
+
+	if (ev->mask & NS_EV_ACCEPT && s->kind == WSOCK_LISTEN) {
+		accept_all(s);
+		return;
+	}
+	if (ev->mask & NS_EV_CONNECTED && s->kind == WSOCK_CONNECTING)
+		connected(s);
+	if (ev->mask & NS_EV_ERR) {
+		if (s->kind == WSOCK_CONNECTING) {
+			failed(s, err);
 			return;
 		}
-		if (ns_sock_accept(w->stack, l->h, &h) < 0)
-			return;
-
-		struct wsock *k = wsock_alloc(w, h, WSOCK_PENDING);
-
-		if (!k) {
-			ns_sock_abort(w->stack, h);
-			return;
-		}
-
-		struct ns_endpoint local = { 0 }, remote = { 0 };
-
-		(void)!ns_sock_local(w->stack, h, &local);
-		(void)!ns_sock_remote(w->stack, h, &remote);
-		k->listener = l;
-		list_push(&l->pending, &k->pending_node);
-		l->pending_cnt++;
-
-		struct ipc_acceptable body = {
-			.listener = l->sock,
-			.conn = h,
-			.local = ipc_endpoint_from(&local),
-			.remote = ipc_endpoint_from(&remote),
-		};
-
-		worker_tell_agent(w, IPC_ACCEPTABLE, &body);
+		s->err = err;
 	}
+	if (ev->mask & NS_EV_OUT && s->fd >= 0 && !s->is_program_done) {
+		s->is_readable = true; /* it was when the room ran out */
+		rd_wanted(s, true);
+	}
+	mark_ready(s);
 }
 
-/** on_connected() - the agent takes the stuffing out and sends the pair */
-static void on_connected(struct wsock *k)
+bool wsock_events(struct worker *w)
 {
-	struct worker *w = k->worker;
-	struct ns_endpoint local = { 0 }, remote = { 0 };
+	struct ns_event ev;
+	bool is_any = false;
 
-	(void)!ns_sock_local(w->stack, k->h, &local);
-	(void)!ns_sock_remote(w->stack, k->h, &remote);
-	k->state = WSOCK_CONNECTED;
-
-	struct ipc_connected body = {
-		.sock = k->sock,
-		.local = ipc_endpoint_from(&local),
-		.remote = ipc_endpoint_from(&remote),
-	};
-
-	worker_tell_agent(w, IPC_CONNECTED, &body);
-}
-
-/** on_error() - the connection has ended; what the agent hears depends on how far it had come */
-static void on_error(struct wsock *k, int err)
-{
-	k->err = err < 0 ? err : -ECONNRESET;
-	switch (k->state) {
-	case WSOCK_CONNECTING: {
-		struct ipc_sock_err body = { .sock = k->sock, .err = k->err };
-
-		worker_tell_agent(k->worker, IPC_FAILED, &body);
-		wsock_free(k, true);
-		return;
+	while (ns_stack_next_event(w->stack, &ev)) {
+		is_any = true;
+		if (ev.user)
+			on_event(ev.user, &ev);
 	}
-	case WSOCK_ATTACHED:
-		wsock_dirty(k);
-		return;
-	case WSOCK_PENDING:
-	case WSOCK_CONNECTED:
-		/* The pair is not here yet: ATTACH meets k->err. accept() on Linux gives such a connection too. */
-		return;
-	case WSOCK_BOUND:
-	case WSOCK_LISTEN:
-		return;
-	}
-}
-
-void wsock_event(struct worker *w, const struct ns_event *ev)
-{
-	struct wsock *k = ev->user;
-
-	(void)w;
-	if (!k)
-		return;
-	if (ev->mask & NS_EV_ACCEPT && k->state == WSOCK_LISTEN)
-		wsock_accept(k);
-	if (ev->mask & NS_EV_CONNECTED && k->state == WSOCK_CONNECTING)
-		on_connected(k);
-	if (ev->mask & (NS_EV_IN | NS_EV_OUT | NS_EV_EOF) && k->state == WSOCK_ATTACHED)
-		wsock_dirty(k);
-	if (ev->mask & NS_EV_ERR)
-		on_error(k, ev->err);
+	return is_any;
 }
