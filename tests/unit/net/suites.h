@@ -6,6 +6,7 @@
 
 Suite *arp_suite(void);
 Suite *demux_suite(void);
+Suite *demux_kernel_suite(void);
 Suite *icmp_suite(void);
 Suite *ip4_suite(void);
 Suite *neigh_suite(void);

@@ -158,7 +158,7 @@ START_TEST(pairs_bind_and_listen_as_the_kernels_do)
 }
 END_TEST
 
-START_TEST(sockets_that_come_and_go_get_the_kernels_answers)
+START_TEST(sockets_that_come_and_go_are_refused_what_the_kernel_refuses)
 {
 	struct prng rnd = { 4000 + (uint64_t)_i };
 
@@ -190,6 +190,6 @@ Suite *demux_kernel_suite(void)
 	TCase *t = unit_suite("net/demux beside the kernel", setup, teardown, &s);
 
 	tcase_add_test(t, pairs_bind_and_listen_as_the_kernels_do);
-	tcase_add_loop_test(t, sockets_that_come_and_go_get_the_kernels_answers, 0, 8);
+	tcase_add_loop_test(t, sockets_that_come_and_go_are_refused_what_the_kernel_refuses, 0, 8);
 	return s;
 }
