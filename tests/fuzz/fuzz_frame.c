@@ -260,6 +260,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	rp_init(&rp, &(struct rp_config){ .gso = (enum ns_gso_mode)(how % 3),
 					  .has_no_neigh = how & 8,
+					  .has_no_pcap = true,
 					  .limits = { .sockets = 64,
 						      .timewait = 16,
 						      .rx_frames = 64,

@@ -60,7 +60,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct ctx c = { .in = { data, size } };
 	uint8_t how = input_u8(&c.in);
-	struct vhost_config host = { .gso = (enum ns_gso_mode)((how >> 1) % 3) };
+	struct vhost_config host = { .gso = (enum ns_gso_mode)((how >> 1) % 3),
+				     .limits = { .sockets = 16,
+						 .timewait = 16,
+						 .rx_frames = 256,
+						 .chunks_large = 64,
+						 .chunks_small = 256,
+						 .neighbours = 16 } };
 	struct vwire_dir dir = { .delay_ns = 5 * NS_PER_MS, .is_cut = true };
 	static const struct vprofile both = { .send_total = SEND_TOTAL };
 	struct vapp client, server;
@@ -69,6 +75,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	c.is_foul = how & 1;
 	vnet_init(&v, how, (struct mono){ 1000 * NS_PER_SEC });
+	vnet_no_pcap(&v);
 	struct vhost *h = vnet_add_pair(&v, &host, &host, &dir, &dir);
 
 	v.mangle = mangle;

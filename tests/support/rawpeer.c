@@ -3,6 +3,7 @@
 #include "support/rawpeer.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,8 @@ static int raw_xmit(void *drv, struct pkt *const *pkts, uint32_t cnt)
 		return rp->xmit_err;
 	for (uint32_t i = 0; i < cnt; i++) {
 		const struct pkt *p = pkts[i];
-		struct rp_out *o = malloc(sizeof(*o));
+		/* as much of the struct as the frame needs: b is its last member */
+		struct rp_out *o = malloc(offsetof(struct rp_out, f.b) + pkt_len(p));
 
 		if (!o || pkt_len(p) > FRAME_MAX || !pkt_copy_out(p, 0, o->f.b, pkt_len(p)))
 			abort();
@@ -74,7 +76,7 @@ void rp_init(struct rawpeer *rp, const struct rp_config *c)
 	rp->out_last = &rp->out_first;
 	rp->next_port = 40000;
 	rp->env = (struct ns_env){ .ctx = rp, .random = raw_random };
-	rp->ring = pcapring_new(1024, 200);
+	rp->ring = c->has_no_pcap ? NULL : pcapring_new(1024, 200);
 	rp->stack = ns_stack_new(&rp->env, &c->limits);
 	memcpy(link.mac, stack_mac, 6);
 	if (!rp->stack || ns_stack_add_link(rp->stack, &link, &rp->link_id) ||

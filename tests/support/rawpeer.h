@@ -66,6 +66,7 @@ struct rp_config {
 	enum ns_gso_mode gso;
 	struct ns_limits limits;
 	bool has_no_neigh; /* the peer's MAC is not given: ARP */
+	bool has_no_pcap;  /* fuzzers: no ring of frames */
 	uint64_t seed;
 	struct mono start; /* zero: 1000 s */
 };

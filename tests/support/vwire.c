@@ -433,6 +433,12 @@ void vnet_init(struct vnet *v, uint64_t seed, struct mono start)
 	v->ring = pcapring_new(RING_CNT, RING_SNAP);
 }
 
+void vnet_no_pcap(struct vnet *v)
+{
+	pcapring_free(v->ring);
+	v->ring = NULL;
+}
+
 void vnet_done(struct vnet *v)
 {
 	for (uint32_t i = 0; i < v->host_cnt; i++) {

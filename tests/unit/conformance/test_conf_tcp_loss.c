@@ -429,6 +429,113 @@ START_TEST(rfc9293_s3_8_1_retransmission_acknowledges_what_has_come)
 }
 END_TEST
 
+START_TEST(rfc3042_s2_first_two_duplicates_release_new_segments)
+{
+	struct rp_conn c = in_flight(10, &(struct rp_syn){ 0 });
+	struct seen s;
+
+	rp_send(&c, data, 20 * MSS);
+	expect_silence(); /* the window is full */
+	for (uint32_t i = 0; i < 2; i++) {
+		ack_sack(&c, 0, NULL, 0);
+		expect(rp_take(&rp, &s) && s.seq == c.rcv + (10 + i) * MSS && s.data_len == MSS);
+		expect_silence();
+	}
+	expect(moved("TCP_FAST_RECOVERIES") == 0);
+	ns_sock_abort(rp.stack, c.sock);
+}
+END_TEST
+
+START_TEST(rfc2883_s4_duplicate_is_reported_in_the_first_block)
+{
+	struct rp_conn c = accepted_with(&(struct rp_syn){ .has_sack = true });
+	uint8_t got[64];
+	struct seen s;
+
+	rp_data(&c, data, 50);
+	expect(rp_recv(&c, got, sizeof(got)) == 50);
+	rp_wait(&rp, NS_PER_SEC);
+	rp_drop_out(&rp);
+	rp_seg(&c, &(struct tcp_in){
+			   .flags = FL_ACK, .seq = (uint32_t)-50, .data = data, .data_len = 50 });
+	expect(expect_tcp(&c, FL_ACK, &s) && s.ack == c.snd);
+	expect(s.sack_cnt == 1 && s.sack[0][0] == c.snd - 50 && s.sack[0][1] == c.snd);
+	ns_sock_abort(rp.stack, c.sock);
+}
+END_TEST
+
+START_TEST(rfc5681_s4_1_idle_connection_starts_slowly)
+{
+	struct rp_conn c = accepted();
+	struct seen s;
+	uint32_t sum = 0;
+
+	for (int round = 0; round < 3; round++) { /* 10, 20, 40 segments */
+		rp_send(&c, data, 44 * MSS);
+		for (int i = 0; i < 6; i++) {
+			while (rp_expect(&c, &s))
+				;
+			rp_wait(&rp, 10 * NS_PER_MS);
+			rp_ack(&c);
+		}
+	}
+	rp_wait(&rp, 30 * NS_PER_SEC);
+	rp_drop_out(&rp);
+	rp_send(&c, data, 44 * MSS);
+	while (rp_take(&rp, &s))
+		sum += s.data_len;
+	expect(sum > 0 && sum <= 10 * MSS);
+	ns_sock_abort(rp.stack, c.sock);
+}
+END_TEST
+
+START_TEST(rfc6298_s5_7_lost_syn_means_three_seconds)
+{
+	struct rp_conn c;
+	struct frame f;
+	struct opts o = { 0 };
+	struct seen s;
+
+	expect(rp_connect_begin(&rp, 2000, &c));
+	rp_wait(&rp, 1100 * NS_PER_MS);
+	expect(rp_take(&rp, &s) && (s.flags & FL_SYN)); /* the second SYN */
+	opts_mss(&o, 1460);
+	frame_tcp(&f, &c.way,
+		  &(struct tcp_in){ .flags = FL_SYN | FL_ACK,
+				    .seq = 1000,
+				    .ack = c.irs + 1,
+				    .wnd = 65535,
+				    .opts = &o });
+	rp_inject(&rp, &f);
+	c.snd = 1001;
+	rp_drop_out(&rp);
+	rp_send(&c, data, MSS);
+	expect(rp_take(&rp, &s) && s.data_len == MSS);
+	rp_wait(&rp, 2900 * NS_PER_MS);
+	expect_silence();
+	rp_wait(&rp, 200 * NS_PER_MS);
+	expect(rp_take(&rp, &s) && s.data_len == MSS);
+	ns_sock_abort(rp.stack, c.sock);
+}
+END_TEST
+
+START_TEST(rfc9937_s6_recovery_ends_at_ssthresh)
+{
+	static const uint32_t rest[][2] = { { 1 * MSS, 10 * MSS } };
+	struct rp_conn c = in_flight(10, &(struct rp_syn){ .has_sack = true });
+	struct ns_tcp_info info;
+	struct seen s;
+
+	ack_sack(&c, 0, rest, 1);
+	expect(rp_take(&rp, &s) && s.seq == c.rcv);
+	c.rcv += 10 * MSS;
+	rp_ack(&c);
+	expect(ns_sock_tcp_info(rp.stack, c.sock, rp.now, &info) == 0);
+	expect(info.snd_ssthresh == 5 && info.snd_cwnd >= 5 && info.snd_cwnd <= 6);
+	ns_sock_abort(rp.stack, c.sock);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("tcp_loss");
@@ -455,5 +562,10 @@ int main(void)
 	tcase_add_test(tc, rfc9293_must_21_user_timeout_is_settable);
 	tcase_add_test(tc, tcp_user_timeout_ends_a_window_shut_for_ever);
 	tcase_add_test(tc, rfc9293_s3_8_1_retransmission_acknowledges_what_has_come);
+	tcase_add_test(tc, rfc3042_s2_first_two_duplicates_release_new_segments);
+	tcase_add_test(tc, rfc2883_s4_duplicate_is_reported_in_the_first_block);
+	tcase_add_test(tc, rfc5681_s4_1_idle_connection_starts_slowly);
+	tcase_add_test(tc, rfc6298_s5_7_lost_syn_means_three_seconds);
+	tcase_add_test(tc, rfc9937_s6_recovery_ends_at_ssthresh);
 	return conf_run(s);
 }

@@ -617,6 +617,62 @@ START_TEST(tcp_unacceptable_segment_in_closing_states_keeps_the_state)
 }
 END_TEST
 
+START_TEST(tcp_second_segment_outside_the_window_is_rationed)
+{
+	struct rp_conn c = accepted();
+
+	/* linux tcp_invalid_ratelimit: half a second, for segments without data, which may be a loop of ACKs */
+	for (int i = 0; i < 5; i++) {
+		rp_seg(&c, &(struct tcp_in){ .flags = FL_ACK, .seq = 0x40000000 });
+		rp_wait(&rp, 10 * NS_PER_MS);
+	}
+	expect(rp.out_cnt == 1);
+	rp_wait(&rp, 600 * NS_PER_MS);
+	rp_drop_out(&rp);
+	rp_seg(&c, &(struct tcp_in){ .flags = FL_ACK, .seq = 0x40000000 });
+	expect(rp.out_cnt == 1);
+	ns_sock_abort(rp.stack, c.sock);
+}
+END_TEST
+
+START_TEST(rfc9293_s3_10_7_4_reset_after_simultaneous_open)
+{
+	struct rp_conn c;
+	struct seen s;
+	int err = 0;
+
+	expect(rp_connect_begin(&rp, 2000, &c));
+	frame_tcp(&f, &c.way, &(struct tcp_in){ .flags = FL_SYN, .seq = c.iss, .wnd = 65535 });
+	rp_inject(&rp, &f);
+	expect(rp_take(&rp, &s) && (s.flags & 0x3f) == (FL_SYN | FL_ACK));
+	frame_tcp(&f, &c.way,
+		  &(struct tcp_in){ .flags = FL_RST | FL_ACK, .seq = c.iss + 1, .ack = c.irs + 1 });
+	rp_inject(&rp, &f);
+	expect_silence();
+	expect(!strcmp(state_of(&c), "CLOSED"));
+	expect(rp_event(&rp, c.sock, NS_EV_ERR, &err) && err == -ECONNREFUSED);
+	ns_sock_close(rp.stack, c.sock);
+}
+END_TEST
+
+START_TEST(tcp_segment_after_a_failed_connect_is_reset)
+{
+	struct rp_conn c;
+	struct seen s;
+
+	expect(rp_connect_begin(&rp, 2000, &c));
+	frame_tcp(&f, &c.way,
+		  &(struct tcp_in){ .flags = FL_RST | FL_ACK, .seq = 0, .ack = c.irs + 1 });
+	rp_inject(&rp, &f);
+	expect(rp_event(&rp, c.sock, NS_EV_ERR, NULL));
+	ns_sock_close(rp.stack, c.sock);
+	frame_tcp(&f, &c.way,
+		  &(struct tcp_in){ .flags = FL_ACK, .seq = 1, .ack = c.irs + 1, .wnd = 9 });
+	rp_inject(&rp, &f);
+	expect(rp_take(&rp, &s) && (s.flags & 0x3f) == FL_RST && s.seq == c.irs + 1);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("tcp_state");
@@ -632,6 +688,9 @@ int main(void)
 	tcase_add_test(tc, tcp_no_dialogue_of_acks_between_two_stacks);
 	tcase_add_test(tc, rfc9293_s3_10_7_4_segment_without_ack_is_dropped);
 	tcase_add_test(tc, tcp_unacceptable_segment_in_closing_states_keeps_the_state);
+	tcase_add_test(tc, tcp_second_segment_outside_the_window_is_rationed);
+	tcase_add_test(tc, rfc9293_s3_10_7_4_reset_after_simultaneous_open);
+	tcase_add_test(tc, tcp_segment_after_a_failed_connect_is_reset);
 
 	tc = conf_case(s, "close");
 	tcase_add_test(tc, rfc9293_s3_6_active_close);
