@@ -196,20 +196,30 @@ START_TEST(reuseport_listeners_share_connections_and_keep_each)
 }
 END_TEST
 
-START_TEST(port_zero_gives_ports_of_the_range_each_once)
+START_TEST(port_zero_gives_the_free_ports_of_the_range_each_once)
 {
 	static struct demux_bind b[RANGE_MAX - RANGE_MIN + 2];
-	static bool seen[65536];
 	struct ns_endpoint at = ep(1, 0);
-	uint32_t total = RANGE_MAX - RANGE_MIN + 1;
+	uint32_t total = RANGE_MAX - RANGE_MIN + 1, given = 0;
+	static bool is_taken[65536];
 
+	/* all but every hundredth are taken by name: the search must find each of the others */
 	for (uint32_t i = 0; i < total; i++) {
+		struct ns_endpoint named = ep(1, (uint16_t)(RANGE_MIN + i));
+
+		if (i % 100 == 50)
+			continue;
+		ck_assert_int_eq(demux_bind_port(d, &b[i], &named, 0), 0);
+		is_taken[named.port] = true;
+	}
+	for (uint32_t i = 50; i < total; i += 100, given++) {
 		ck_assert_int_eq(demux_bind_port(d, &b[i], &at, i * 7), 0);
 		ck_assert_uint_ge(b[i].local.port, RANGE_MIN);
 		ck_assert_uint_le(b[i].local.port, RANGE_MAX);
-		ck_assert(!seen[b[i].local.port]);
-		seen[b[i].local.port] = true;
+		ck_assert(!is_taken[b[i].local.port]);
+		is_taken[b[i].local.port] = true;
 	}
+	ck_assert_uint_gt(given, 250);
 	ck_assert_int_eq(demux_bind_port(d, &b[total], &at, 0), -EADDRINUSE);
 	for (uint32_t i = 0; i < total; i++)
 		demux_unbind(d, &b[i]);
@@ -218,25 +228,30 @@ END_TEST
 
 START_TEST(connections_to_two_remotes_may_share_a_port_but_not_a_tuple)
 {
-	static struct demux_bind b[30000];
-	static struct demux_conn c[30000];
+	static struct demux_conn c[RANGE_MAX - RANGE_MIN + 1];
+	struct demux_bind b[3] = { { .is_bound = false } }, extra = { .is_bound = false };
 	struct ns_addr local = ns_addr_v4(1);
 	struct ns_endpoint r1 = ep(2, 80), r2 = ep(3, 80);
-	struct demux_bind extra = { .is_bound = false };
 	uint32_t total = RANGE_MAX - RANGE_MIN + 1;
 
-	for (uint32_t i = 0; i < total; i++) {
+	/* every four-tuple to r1 is taken but three */
+	for (uint32_t i = 3; i < total; i++) {
+		c[i].key = (struct demux_key){ ep(1, (uint16_t)(RANGE_MIN + i)), r1 };
+		ck_assert_int_eq(demux_add_conn(d, &c[i]), 0);
+	}
+	for (uint32_t i = 0; i < 3; i++) {
 		ck_assert_int_eq(demux_bind_ephemeral(d, &b[i], &local, &r1, i), 0);
+		ck_assert_uint_lt(b[i].local.port, RANGE_MIN + 3);
 		c[i].key = (struct demux_key){ b[i].local, r1 };
 		ck_assert_int_eq(demux_add_conn(d, &c[i]), 0);
 	}
 	ck_assert_int_eq(demux_bind_ephemeral(d, &extra, &local, &r1, 0), -EADDRNOTAVAIL);
 	ck_assert_int_eq(demux_bind_ephemeral(d, &extra, &local, &r2, 0), 0);
 	demux_unbind(d, &extra);
-	for (uint32_t i = 0; i < total; i++) {
+	for (uint32_t i = 0; i < total; i++)
 		demux_del_conn(d, &c[i]);
+	for (uint32_t i = 0; i < 3; i++)
 		demux_unbind(d, &b[i]);
-	}
 }
 END_TEST
 
@@ -299,7 +314,7 @@ Suite *demux_suite(void)
 	tcase_add_test(c, of_two_that_share_by_reuseaddr_only_one_may_listen);
 	tcase_add_test(c, a_listener_of_the_exact_address_is_found_before_any);
 	tcase_add_test(c, reuseport_listeners_share_connections_and_keep_each);
-	tcase_add_test(c, port_zero_gives_ports_of_the_range_each_once);
+	tcase_add_test(c, port_zero_gives_the_free_ports_of_the_range_each_once);
 	tcase_add_test(c, connections_to_two_remotes_may_share_a_port_but_not_a_tuple);
 	tcase_add_test(c, a_port_that_was_bound_by_name_is_not_given_out);
 	tcase_add_test(c, ports_to_one_remote_tell_nothing_of_those_to_another);
