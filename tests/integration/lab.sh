@@ -276,9 +276,9 @@ lab_ctl() {
 	timeout 10 "$SLUICE_BUILD/sluicectl" --state-dir "$LAB_DIR/state" "$1" "$LAB_ID"
 }
 
-# lab_sockets - how many sockets the stack holds, as sluicectl counts them
+# lab_sockets - how many sockets agent and worker hold together
 lab_sockets() {
-	lab_ctl stats | awk '$1 == "sockets" { print $2 }'
+	lab_ctl stats | jq '.agent.agent_sockets + .worker.worker_sockets'
 }
 
 # --- containers ---------------------------------------------------------------------------------

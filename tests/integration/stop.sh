@@ -13,7 +13,7 @@ state() {
 		ip -n "$LAB_NS" -d -j route show table all
 		ip -n "$LAB_NS" -j neigh show nud permanent
 	} | jq -S 'walk(if type == "object"
-		then del(.ifindex, .link_index, .preferred_life_time, .valid_life_time) else . end)
+		then del(.ifindex, .link_index, .preferred_life_time, .valid_life_time, .tentative) else . end)
 		| sort_by(tostring)'
 }
 
