@@ -239,7 +239,8 @@ static int head_set(struct journal *j, struct json_object *obj)
 	const char *text;
 	size_t len = 0;
 
-	text = json_object_to_json_string_length(obj, JSON_C_TO_STRING_PLAIN, &len);
+	text = json_object_to_json_string_length(
+		obj, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE, &len);
 	free(j->head);
 	j->head = text && len > 2 ? strndup(text, len - 1) : NULL; /* without the closing brace */
 	j->head_len = j->head ? len - 1 : 0;

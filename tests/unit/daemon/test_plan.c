@@ -208,8 +208,8 @@ START_TEST(random_plans_survive_the_text)
 		random_plan(&p, &before);
 		ck_assert_int_eq(plan_to_string(&before, &text, &len), 0);
 		ck_assert_uint_eq(len, strlen(text));
-		ck_assert_msg(plan_parse(text, len, &after, why, sizeof(why)) == 0, "plan %d: %s", i,
-			      why);
+		ck_assert_msg(plan_parse(text, len, &after, why, sizeof(why)) == 0, "plan %d: %s",
+			      i, why);
 		plans_are_equal(&before, &after);
 		free(text);
 		plan_done(&before);
@@ -239,7 +239,7 @@ static int parse(const char *text, size_t len)
 	int r = plan_parse(text, len, &plan, why, sizeof(why));
 
 	if (r < 0) {
-		ck_assert_uint_ne(strlen(why), 0); /* a refusal says why ... */
+		ck_assert_uint_ne(strlen(why), 0);   /* a refusal says why ... */
 		ck_assert_uint_eq(plan.link_cnt, 0); /* ... and leaves nothing */
 	} else {
 		ck_assert_int_eq(plan_check(&plan, why, sizeof(why)), 0);
