@@ -108,8 +108,11 @@ void worker_loop(struct worker *w)
 
 	ipc_cork(&w->agent);
 	while (!w->is_stopping) {
-		/* EVLOOP_ONCE waits for something to happen; NONBLOCK only looks */
-		if (event_base_loop(w->base, is_more ? EVLOOP_NONBLOCK : EVLOOP_ONCE) < 0)
+		/* NONBLOCK alone would go on as long as a pair stays readable, which it does until
+		 * the end of the turn */
+		int flags = is_more ? EVLOOP_ONCE | EVLOOP_NONBLOCK : EVLOOP_ONCE;
+
+		if (event_base_loop(w->base, flags) < 0)
 			worker_stop(w, EXIT_FAILURE);
 		is_more = end_turn(w);
 	}
