@@ -77,7 +77,7 @@ static bool held_take(struct asock *s, struct list *head, enum held_kind kind,
 /** answer_kept() - answer and remember: a signal may take the answer away */
 static void answer_kept(struct agent *a, struct asock *s, const struct call *c, int64_t answer)
 {
-	if (answer == 0 || c->nr == SYS_connect)
+	if (answer == 0 || answer == -EINPROGRESS)
 		asock_memo_set(s, c->tid, c->nr, c->ip, c->args, answer, agent_now());
 	call_answer(a, c, answer);
 }

@@ -313,16 +313,21 @@ bool held_answer_all(struct agent *a, struct asock *s, enum held_kind kind, int6
 
 /* ---- taking calls ---- */
 
-/** answer_matters() - would the same call, made again, be told something else now? */
-static bool answer_matters(const struct call *c, int64_t answer)
+/**
+ * answer_matters() - would the same call, made again, be told something else now?
+ *
+ * Failed calls and connect() that finds a connection there may be made again. The price: a program
+ * that makes the same successful call twice in a row meets success twice.
+ */
+static bool answer_matters(const struct call *c, int64_t answer, bool had_error)
 {
 	switch (c->nr) {
 	case SYS_bind:
 		return answer == 0;
 	case SYS_connect:
-		return true;
+		return answer == -EINPROGRESS;
 	case SYS_getsockopt:
-		return (int)(uint32_t)c->args[1] == SOL_SOCKET &&
+		return had_error && answer == 0 && (int)(uint32_t)c->args[1] == SOL_SOCKET &&
 		       (int)(uint32_t)c->args[2] == SO_ERROR;
 	default:
 		return false;
@@ -333,6 +338,7 @@ void call_run(struct agent *a, struct call *c)
 {
 	struct asock *s = NULL;
 	int64_t answer;
+	bool had_error;
 	uint32_t handle;
 	int fd;
 
@@ -356,9 +362,11 @@ void call_run(struct agent *a, struct call *c)
 	s->tid = c->tid;
 	s->program_fd = (int)(uint32_t)c->args[0];
 	handle = s->handle;
-	if (asock_memo_match(s, c->tid, c->nr, c->ip, c->args, agent_now(), &answer)) {
-		s->memo.is_set = false;
+	had_error = s->so_error != 0;
+	if (asock_memo_match(s, c->tid, c->nr, c->ip, c->args, agent_now(), &answer) &&
+	    (answer != -EINPROGRESS || s->state == ASOCK_CONNECTING)) {
 		a->lost_answer_cnt++;
+		had_error = true; /* it may be lost again */
 	} else {
 		s->memo.is_set = false;
 		answer = call_handle(a, c, s, fd);
@@ -368,7 +376,7 @@ void call_run(struct agent *a, struct call *c)
 	if (answer == CALL_CONTINUE) {
 		call_continue(a, c);
 	} else if (answer != CALL_LATER) {
-		if (s && answer_matters(c, answer))
+		if (s && answer_matters(c, answer, had_error))
 			asock_memo_set(s, c->tid, c->nr, c->ip, c->args, answer, agent_now());
 		call_answer(a, c, answer);
 	}
