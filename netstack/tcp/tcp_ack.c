@@ -44,16 +44,16 @@ static void grow_sndbuf(struct tcp_conn *c)
 		c->sndbuf = ns_min_u(want, c->t->core->limits.sndbuf_max);
 }
 
-/* Wake the program when there is room worth a wake-up (linux sk_stream_write_space(): a third). */
-static void wake_writer(struct tcp_conn *c)
+/**
+ * tcp_wake_writer() - tell the program of room worth a wake-up, if it waits for some
+ *
+ * A third of the buffer (linux sk_stream_write_space()), and with TCP_NOTSENT_LOWAT less than half of
+ * it unsent (linux tcp_stream_memory_free()).
+ */
+void tcp_wake_writer(struct tcp_conn *c)
 {
-	uint32_t room;
-
-	if (!tcp_has(c, TCP_F_NOSPACE))
-		return;
-	room = tcp_send_space(c);
-	if (room == 0 || (room < c->sndbuf / 3 && tcp_unsent(c) < c->notsent_lowat / 2 &&
-			  bytes_len(&c->sndq) > c->sndbuf / 3 * 2))
+	if (!tcp_has(c, TCP_F_NOSPACE) || tcp_send_space(c) < ns_max_u(c->sndbuf / 3, 1) ||
+	    (uint64_t)tcp_unsent(c) * 2 >= c->notsent_lowat)
 		return;
 	c->flags &= ~TCP_F_NOSPACE;
 	tcp_conn_tell(c, NS_EV_OUT, 0);
@@ -118,7 +118,7 @@ static void ack_octets(struct tcp_conn *c, const struct tcp_seg *s, struct mono 
 		tcp_window_in(c, s);
 	/* RFC 5681 2, all five conditions */
 	is_dup = flight > 0 && s->len == 0 && !(s->flags & (TCP_SYN | TCP_FIN)) &&
-		 seq_eq(s->ack, una) && c->snd_wnd == wnd;
+		 seq_eq(s->ack, una) && (uint32_t)s->wnd << c->snd_wscale == wnd;
 	if (seq_lt(una, s->ack))
 		advance_una(c, s->ack, &d, now);
 	if (tcp_has(c, TCP_F_SACK))
@@ -132,7 +132,7 @@ static void ack_octets(struct tcp_conn *c, const struct tcp_seg *s, struct mono 
 	restart_timers(c, d.is_una_moved, now);
 	if (d.is_una_moved) {
 		grow_sndbuf(c);
-		wake_writer(c);
+		tcp_wake_writer(c);
 	}
 	if (tcp_unsent(c) || c->lost_len || tcp_has(c, TCP_F_FIN_QUEUED))
 		tcp_conn_dirty(c);

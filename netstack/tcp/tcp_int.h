@@ -269,6 +269,7 @@ struct tcp_conn {
 	struct tcp_cc cc;
 	enum tcp_ca ca;
 	struct seq recover;
+	struct seq limited_from; /* SND.NXT when disorder began (RFC 3042) */
 	uint32_t dupack_cnt;
 	uint32_t recover_fs, prr_delivered, prr_out;
 	struct seq cwnd_seq;
@@ -462,6 +463,7 @@ void tcp_timewait_init(struct tcp *t);
 /* --- tcp_ack.c ----------------------------------------------------------------------------- */
 
 enum step tcp_ack_in(struct tcp_arrival *a);
+void tcp_wake_writer(struct tcp_conn *c);
 void tcp_window_in(struct tcp_conn *c, const struct tcp_seg *s);
 
 /* --- tcp_rtx.c ----------------------------------------------------------------------------- */

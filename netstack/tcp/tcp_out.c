@@ -301,6 +301,8 @@ static enum visit visit_open(struct tcp_conn *c, struct mono now)
 	if (TCP_IN(c->state, TCPF_CAN_XMIT)) {
 		v = send_octets(c, &is_limited, now);
 		tcp_recovery_sent(c, is_limited);
+		if (c->notsent_lowat != UINT32_MAX)
+			tcp_wake_writer(c);
 	}
 	if (tcp_has(c, TCP_F_PROBE_DUE) && v != VISIT_BLOCKED &&
 	    serve_probe(c, &is_limited, now) < 0)

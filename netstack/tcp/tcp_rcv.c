@@ -83,23 +83,22 @@ static struct seq next_edge(const struct tcp_conn *c)
  * @c:		Connection; rcv_adv moves to what is said
  * @is_syn:	The field of a SYN is not scaled (RFC 7323 2.2)
  *
- * The edge never moves left: rounding is up to the scale's unit as long as the buffer is not full.
+ * What was offered stays acceptable. The field is rounded up to the scale's unit so that the edge does
+ * not seem to move left, unless the buffer is full: rounding up each time would let it creep on.
  *
  * Return: the field, host order
  */
 uint16_t tcp_rcv_offer(struct tcp_conn *c, bool is_syn)
 {
 	uint8_t shift = tcp_has(c, TCP_F_WSCALE) && !is_syn ? c->rcv_wscale : 0;
-	struct seq edge = next_edge(c);
-	uint32_t wnd = (uint32_t)seq_diff(edge, c->rcv_nxt);
+	uint32_t wnd = (uint32_t)seq_diff(next_edge(c), c->rcv_nxt);
 	uint32_t unit = 1u << shift;
-	uint32_t field;
+	uint32_t field = (wnd + unit - 1) >> shift;
 
-	if (bytes_len(&c->rcvq) < c->rcvbuf)
-		wnd += unit - 1;
-	field = ns_min_u(wnd >> shift, UINT16_MAX);
-	edge = seq_add(c->rcv_nxt, field << shift);
-	c->rcv_adv = seq_max(c->rcv_adv, edge);
+	if (bytes_len(&c->rcvq) + ((uint64_t)field << shift) > (uint64_t)c->rcvbuf + unit)
+		field = wnd >> shift;
+	field = ns_min_u(field, UINT16_MAX);
+	c->rcv_adv = seq_max(c->rcv_adv, seq_add(c->rcv_nxt, field << shift));
 	return (uint16_t)field;
 }
 
@@ -202,6 +201,7 @@ static void in_order(struct tcp_arrival *a)
 	struct tcp_conn *c = a->c;
 	struct seq before = c->rcv_nxt;
 	bool had_islands = !list_is_empty(&c->islands);
+	enum drop d;
 	uint32_t len;
 
 	/* a long silence: the sender starts slowly again, and so do we (linux tcp_event_data_recv()) */
@@ -209,9 +209,11 @@ static void in_order(struct tcp_arrival *a)
 		tcp_rcv_quickack(c);
 	measure_mss(c, a->s);
 	measure_rtt(c, a->s, a->now);
-	a->drop = append(c, a->s);
-	if (a->drop != DROP_NONE)
+	d = append(c, a->s);
+	if (d != DROP_NONE) {
+		a->drop = d;
 		return;
+	}
 	tcp_reasm_pull(c);
 	len = (uint32_t)seq_diff(c->rcv_nxt, before);
 	stat_add(tcp_stats(c->t), STAT_TCP_OCTETS_IN, len);
@@ -228,8 +230,10 @@ static void in_order(struct tcp_arrival *a)
 static void out_of_order(struct tcp_arrival *a)
 {
 	struct tcp_conn *c = a->c;
+	enum drop d = tcp_reasm_add(c, a->s);
 
-	a->drop = tcp_reasm_add(c, a->s);
+	if (d != DROP_NONE)
+		a->drop = d;
 	c->data_segs_in += a->s->seg_cnt;
 	tcp_rcv_quickack(c);
 	c->flags |= TCP_F_ACK_NOW; /* RFC 5681 4.2: a duplicate ACK at once */

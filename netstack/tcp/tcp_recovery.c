@@ -51,15 +51,26 @@ static void prr(struct tcp_conn *c, uint32_t delivered, bool is_safe, bool is_fo
 	c->cc.cwnd = pipe + (uint32_t)cnt;
 }
 
-/* RFC 5681 3.2 step 2, RFC 6675 5 (4) */
-static void enter_recovery(struct tcp_conn *c, uint32_t flight, struct mono now)
+/*
+ * RFC 5681 3.2 step 2, RFC 6675 5 (4). What limited transmit added is not part of the flight that is
+ * halved; what was SACKed before will not be delivered again (RFC 9937 6).
+ */
+static void enter_recovery(struct tcp_conn *c, const struct tcp_delivered *d, uint32_t flight,
+			   struct mono now)
 {
+	uint32_t extra = 0;
+
 	stat_inc(tcp_stats(c->t), STAT_TCP_FAST_RECOVERIES);
-	c->cc.ops->on_loss(&c->cc, flight, now);
+	if (c->ca == TCP_CA_DISORDER && seq_lt(c->limited_from, c->snd_nxt))
+		extra = (uint32_t)seq_diff(c->snd_nxt, c->limited_from);
+	c->cc.ops->on_loss(&c->cc, flight - ns_min_u(extra, flight), now);
 	c->ca = TCP_CA_RECOVERY;
 	c->recover = c->snd_nxt;
 	c->flags |= TCP_F_HAD_LOSS;
-	c->recover_fs = ns_max_u(flight, 1);
+	c->recover_fs = tcp_flight(c) + d->acked;
+	if (tcp_has(c, TCP_F_SACK))
+		c->recover_fs -= c->sacked_len - ns_min_u(c->sacked_len, d->sacked);
+	c->recover_fs = ns_max_u(c->recover_fs, 1);
 	c->prr_delivered = c->prr_out = 0;
 }
 
@@ -193,10 +204,12 @@ void tcp_recovery_on_ack(struct tcp_conn *c, const struct tcp_delivered *d, uint
 		break;
 	}
 	if (found_loss(c)) {
-		enter_recovery(c, flight, now);
+		enter_recovery(c, d, flight, now);
 		prr(c, delivered, false, true);
 		return;
 	}
+	if (c->ca != TCP_CA_DISORDER)
+		c->limited_from = c->snd_nxt;
 	c->ca = c->sacked_len ? TCP_CA_DISORDER : TCP_CA_OPEN;
 	if (tcp_has(c, TCP_F_HAD_LOSS) && seq_lt(c->recover, c->snd_una))
 		c->flags &= ~TCP_F_HAD_LOSS; /* before sequence numbers come round to it again */

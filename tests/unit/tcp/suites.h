@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* suites.h - the suites of this folder */
+#pragma once
+
+#include "unit.h"
+
+Suite *cc_suite(void);
+Suite *fsm_suite(void);
+Suite *in_suite(void);
+Suite *isn_suite(void);
+Suite *listen_suite(void);
+Suite *out_suite(void);
+Suite *reasm_suite(void);
+Suite *recovery_suite(void);
+Suite *rtt_suite(void);
+Suite *rtx_suite(void);
+Suite *seg_suite(void);
+Suite *timer_suite(void);
+Suite *user_suite(void);

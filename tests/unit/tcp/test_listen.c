@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_listen.c - tcp_listen.c, tcp_timewait.c: queues, caps, reuse */
+#include <errno.h>
+
+#include "rig.h"
+#include "suites.h"
+
+static struct rig *t;
+static const struct transport_ops *ops = &tcp_transport_ops;
+
+static void teardown(void)
+{
+	rig_free(t);
+}
+
+static enum drop syn(uint16_t port)
+{
+	return seg_in_turn(t, S(.flags = TCP_SYN, .no_ack = true, .is_syn_opts = true, .mss = 1460,
+				.peer_port = port));
+}
+
+/* The whole handshake of the peer at @port; false: the SYN or its ACK was dropped. */
+static bool handshake(uint16_t port)
+{
+	struct sent *o;
+
+	t->iss = 0;
+	if (syn(port) != DROP_NONE)
+		return false;
+	o = take_out(t);
+	ck_assert_ptr_nonnull(o);
+	return seg_in_turn(t, S(.seq = 1, .ack = 1, .peer_port = port)) == DROP_NONE;
+}
+
+START_TEST(linux_accept_queue_holds_one_more_than_the_backlog)
+{
+	void *c;
+
+	t = rig_listening(2);
+	for (uint16_t port = 1; port <= 3; port++)
+		ck_assert(handshake(port));
+	ck_assert_int_eq(syn(4), DROP_TCP_ACCEPT_QUEUE);
+	expect_nothing(t);
+	for (int i = 0; i < 3; i++) {
+		ck_assert_int_eq(ops->accept(t->lc, &c), 0);
+		ops->abort(c);
+	}
+	ck_assert_int_eq(ops->accept(t->lc, &c), -EAGAIN);
+	turn(t);
+	forget_out(t);
+	ck_assert(handshake(4));
+}
+END_TEST
+
+START_TEST(linux_ack_that_finds_the_queue_full_waits)
+{
+	uint32_t iss[3];
+	void *c;
+
+	t = rig_listening(0);
+	for (uint16_t port = 1; port <= 2; port++) {
+		t->iss = 0;
+		ck_assert_int_eq(syn(port), DROP_NONE);
+		take_out(t);
+		iss[port] = t->iss;
+	}
+	t->iss = iss[1];
+	ck_assert_int_eq(seg_in_turn(t, S(.seq = 1, .ack = 1, .peer_port = 1)), DROP_NONE);
+	t->iss = iss[2];
+	ck_assert_int_eq(seg_in_turn(t, S(.seq = 1, .ack = 1, .len = 5, .peer_port = 2)),
+			 DROP_TCP_ACCEPT_QUEUE);
+	expect_nothing(t);
+	ck_assert_int_eq(ops->accept(t->lc, &c), 0);
+	at_ms(t, 1000); /* the SYN-ACK comes again, the peer answers again */
+	expect_out(t, S(.ack = 1, .flags = TCP_SYN));
+	ck_assert_int_eq(seg_in_turn(t, S(.seq = 1, .ack = 1, .len = 5, .peer_port = 2)),
+			 DROP_NONE);
+	ck_assert_int_eq(ops->accept(t->lc, &t->c), 0);
+	ck_assert_uint_eq(rig_read(t, 10), 5);
+}
+END_TEST
+
+START_TEST(rfc4987_s3_1_half_open_objects_are_bounded)
+{
+	uint32_t taken = 0;
+
+	t = rig_listening(8);
+	for (uint16_t port = 1; port <= 1000; port++)
+		taken += syn(port) == DROP_NONE;
+	ck_assert_uint_eq(taken, TCP_SYNQ_MIN);
+	ck_assert_uint_eq(t->tcp->conn_pool.out_cnt, 1);
+	forget_out(t);
+	at_ms(t, 200 * 1000); /* all given up */
+	ck_assert_uint_eq(t->tcp->halfopen_pool.out_cnt, 0);
+	forget_out(t);
+	ck_assert(handshake(2000));
+}
+END_TEST
+
+START_TEST(rfc9293_s3_8_1_syn_ack_is_repeated_with_backoff_and_given_up)
+{
+	static const uint32_t at[] = { 1000, 3000, 7000, 15000, 31000 };
+
+	t = rig_listening(8);
+	syn(0);
+	expect_out(t, S(.ack = 1, .flags = TCP_SYN));
+	for (size_t i = 0; i < NS_ARRAY_LEN(at); i++) {
+		at_ms(t, at[i] - 1);
+		expect_nothing(t);
+		at_ms(t, at[i]);
+		expect_out(t, S(.ack = 1, .flags = TCP_SYN));
+	}
+	at_ms(t, 200 * 1000);
+	expect_nothing(t);
+	ck_assert_uint_eq(t->tcp->halfopen_pool.out_cnt, 0);
+}
+END_TEST
+
+START_TEST(rfc9293_s3_10_7_4_half_open_checks)
+{
+	t = rig_listening(8);
+	syn(0);
+	expect_out(t, S(.ack = 1, .flags = TCP_SYN));
+	for (uint32_t ack = 0; ack <= 2; ack += 2) { /* ISS and ISS + 2 */
+		ck_assert_int_eq(seg_in(t, S(.seq = 1, .ack = ack)), DROP_TCP_ACK);
+		expect_out(t, S(.seq = ack, .flags = TCP_RST, .no_ack = true));
+	}
+	ck_assert_int_eq(seg_in(t, S(.seq = 1 + 70000, .ack = 1)), DROP_TCP_SEQ);
+	expect_out(t, S(.seq = 1, .ack = 1));
+	ck_assert_int_eq(seg_in(t, S(.seq = 5, .flags = TCP_RST, .no_ack = true)), DROP_TCP_RST);
+	ck_assert_int_eq(seg_in(t, S(.seq = 1, .no_ack = true)), DROP_TCP_NO_ACK);
+	ck_assert_uint_eq(t->tcp->halfopen_pool.out_cnt, 1);
+	ck_assert_int_eq(seg_in(t, S(.seq = 1, .flags = TCP_RST, .no_ack = true)), DROP_NONE);
+	ck_assert_uint_eq(t->tcp->halfopen_pool.out_cnt, 0);
+	ck_assert_int_eq(seg_in(t, S(.seq = 1, .ack = 1)), DROP_TCP_NO_CONN);
+	expect_out(t, S(.seq = 1, .flags = TCP_RST, .no_ack = true));
+}
+END_TEST
+
+START_TEST(rfc9293_s3_10_7_4_ack_with_data_and_fin_completes)
+{
+	t = rig_listening(8);
+	syn(0);
+	expect_out(t, S(.ack = 1, .flags = TCP_SYN));
+	seg_in_turn(t, S(.seq = 1, .ack = 1, .len = 20, .flags = TCP_FIN));
+	expect_out(t, S(.seq = 1, .ack = 22));
+	ck_assert_int_eq(ops->accept(t->lc, &t->c), 0);
+	ops->set_user(t->c, t);
+	ck_assert((t->told & (NS_EV_IN | NS_EV_EOF)) == (NS_EV_IN | NS_EV_EOF));
+	ck_assert_int_eq(state_of(t), TCP_CLOSE_WAIT);
+	ck_assert_uint_eq(rig_read(t, 100), 20);
+}
+END_TEST
+
+START_TEST(tcp_connection_reset_in_the_accept_queue_is_still_accepted)
+{
+	t = rig_listening(8);
+	ck_assert(handshake(0));
+	seg_in_turn(t, S(.seq = 1, .flags = TCP_RST, .no_ack = true));
+	ck_assert_int_eq(ops->accept(t->lc, &t->c), 0);
+	ops->set_user(t->c, t);
+	ck_assert_int_eq(t->told_err, -ECONNRESET);
+	ops->close(t->c);
+}
+END_TEST
+
+START_TEST(linux_defer_accept_waits_for_octets)
+{
+	void *c;
+
+	t = rig_listening(8);
+	ops->setopt(t->lc, NS_TCP_DEFER_ACCEPT, 30);
+	ck_assert(handshake(0));
+	ck_assert_int_eq(ops->accept(t->lc, &c), -EAGAIN);
+	at_ms(t, 2000);
+	expect_nothing(t); /* acknowledged: no SYN-ACK is repeated */
+	seg_in_turn(t, S(.seq = 1, .ack = 1, .len = 3));
+	ck_assert_int_eq(ops->accept(t->lc, &c), 0);
+}
+END_TEST
+
+START_TEST(tcp_closing_a_listener_resets_and_frees_its_queue)
+{
+	t = rig_listening(8);
+	ck_assert(handshake(1));
+	ck_assert(handshake(2));
+	t->iss = 0;
+	syn(3);
+	forget_out(t);
+	ops->close(t->lc);
+	turn(t);
+	for (int i = 0; i < 2; i++)
+		ck_assert_uint_eq(take_out(t)->flags, TCP_RST | TCP_ACK);
+	expect_nothing(t);
+	ck_assert_uint_eq(t->tcp->conn_pool.out_cnt, 0);
+	ck_assert_uint_eq(t->tcp->halfopen_pool.out_cnt, 0);
+}
+END_TEST
+
+START_TEST(rfc9293_s3_10_7_2_listener_wants_a_syn)
+{
+	t = rig_listening(8);
+	ck_assert_int_eq(seg_in(t, S(.seq = 1, .flags = TCP_RST, .no_ack = true)), DROP_TCP_RST);
+	ck_assert_int_eq(seg_in(t, S(.seq = 1, .flags = TCP_SYN | TCP_FIN, .no_ack = true)),
+			 DROP_TCP_BAD_FLAGS);
+	ck_assert_int_eq(seg_in(t, S(.seq = 1, .no_ack = true)), DROP_TCP_BAD_FLAGS);
+	expect_nothing(t);
+	ck_assert_int_eq(seg_in(t, S(.seq = 1, .ack = 77, .flags = TCP_SYN)), DROP_TCP_NO_CONN);
+	expect_out(t, S(.seq = 77, .flags = TCP_RST, .no_ack = true));
+}
+END_TEST
+
+/* --- TIME-WAIT --------------------------------------------------------------------------------- */
+
+static void into_time_wait(bool has_ts)
+{
+	t = rig_established(&(struct rig_opts){ .has_ts = has_ts });
+	ops->close(t->c);
+	turn(t);
+	expect_out(t, S(.seq = 1, .ack = 1, .flags = TCP_FIN));
+	seg_in_turn(t, S(.seq = 1, .ack = 2, .flags = TCP_FIN, .has_ts = has_ts, .ts_val = 10));
+	expect_out(t, S(.seq = 2, .ack = 2));
+	ck_assert_uint_eq(t->tcp->tw_pool.out_cnt, 1);
+	ck_assert_uint_eq(t->tcp->conn_pool.out_cnt, 1); /* the listener: the connection is gone */
+}
+
+START_TEST(rfc9293_must_13_time_wait_is_2_msl_and_restarts)
+{
+	into_time_wait(false);
+	at_ms(t, 59000);
+	seg_in(t, S(.seq = 1, .ack = 2, .flags = TCP_FIN));
+	expect_out(t, S(.seq = 2, .ack = 2));
+	at_ms(t, 118000);
+	ck_assert_uint_eq(t->tcp->tw_pool.out_cnt, 1);
+	at_ms(t, 119000);
+	ck_assert_uint_eq(t->tcp->tw_pool.out_cnt, 0);
+}
+END_TEST
+
+START_TEST(rfc6191_s2_newer_syn_reopens_beyond_the_old_sequence)
+{
+	into_time_wait(true);
+	ck_assert_int_eq(
+		seg_in(t, S(.seq = 1u - 5000, .flags = TCP_SYN, .no_ack = true, .is_syn_opts = true,
+			    .mss = 1460, .has_ts = true, .ts_val = 9)),
+		DROP_TCP_PAWS);
+	forget_out(t);
+	ck_assert_int_eq(
+		seg_in(t, S(.seq = 1u - 5000, .flags = TCP_SYN, .no_ack = true, .is_syn_opts = true,
+			    .mss = 1460, .has_ts = true, .ts_val = 11)),
+		DROP_NONE);
+	expect_out(t, S(.seq = 2 + 65537, .ack = 1u - 5000 + 1, .flags = TCP_SYN));
+	ck_assert_uint_eq(t->tcp->tw_pool.out_cnt, 0);
+	ck_assert_uint_eq(stat_of(t, STAT_TCP_TIMEWAIT_REUSED), 1);
+}
+END_TEST
+
+START_TEST(rfc6191_s2_without_timestamps_the_sequence_decides)
+{
+	into_time_wait(false);
+	ck_assert_int_eq(seg_in(t, S(.seq = 2, .flags = TCP_SYN, .no_ack = true)), DROP_TCP_SEQ);
+	expect_out(t, S(.seq = 2, .ack = 2));
+	ck_assert_int_eq(seg_in(t, S(.seq = 3, .flags = TCP_SYN, .no_ack = true)), DROP_NONE);
+	ck_assert_uint_eq(t->tcp->halfopen_pool.out_cnt, 1);
+}
+END_TEST
+
+START_TEST(rfc1337_knob)
+{
+	into_time_wait(false);
+	t->tcp->rfc1337 = true;
+	ck_assert_int_eq(seg_in(t, S(.seq = 2, .flags = TCP_RST, .no_ack = true)), DROP_TCP_RST);
+	t->tcp->rfc1337 = false;
+	ck_assert_int_eq(seg_in(t, S(.seq = 3, .flags = TCP_RST, .no_ack = true)), DROP_TCP_RST);
+	ck_assert_int_eq(seg_in(t, S(.seq = 2, .flags = TCP_RST, .no_ack = true)), DROP_NONE);
+	ck_assert_uint_eq(t->tcp->tw_pool.out_cnt, 0);
+}
+END_TEST
+
+START_TEST(tcp_time_wait_at_the_cap_the_oldest_goes)
+{
+	t = rig_listening(8);
+	for (uint16_t port = 1; port <= 40; port++) {
+		void *c;
+
+		ck_assert(handshake(port));
+		ck_assert_int_eq(ops->accept(t->lc, &c), 0);
+		ops->close(c);
+		turn(t);
+		seg_in_turn(t, S(.seq = 1, .ack = 2, .flags = TCP_FIN, .peer_port = port));
+		forget_out(t);
+	}
+	ck_assert_uint_eq(t->tcp->tw_pool.out_cnt, 16);
+	ck_assert_int_eq(seg_in(t, S(.seq = 1, .ack = 2, .flags = TCP_FIN, .peer_port = 40)),
+			 DROP_NONE);
+	ck_assert_int_eq(seg_in(t, S(.seq = 1, .ack = 2, .flags = TCP_FIN, .peer_port = 1)),
+			 DROP_TCP_NO_CONN);
+}
+END_TEST
+
+Suite *listen_suite(void)
+{
+	Suite *s;
+	TCase *tc = unit_suite("listen", NULL, NULL, &s);
+
+	tcase_add_checked_fixture(tc, NULL, teardown);
+	tcase_add_test(tc, linux_accept_queue_holds_one_more_than_the_backlog);
+	tcase_add_test(tc, linux_ack_that_finds_the_queue_full_waits);
+	tcase_add_test(tc, rfc4987_s3_1_half_open_objects_are_bounded);
+	tcase_add_test(tc, rfc9293_s3_8_1_syn_ack_is_repeated_with_backoff_and_given_up);
+	tcase_add_test(tc, rfc9293_s3_10_7_4_half_open_checks);
+	tcase_add_test(tc, rfc9293_s3_10_7_4_ack_with_data_and_fin_completes);
+	tcase_add_test(tc, tcp_connection_reset_in_the_accept_queue_is_still_accepted);
+	tcase_add_test(tc, linux_defer_accept_waits_for_octets);
+	tcase_add_test(tc, tcp_closing_a_listener_resets_and_frees_its_queue);
+	tcase_add_test(tc, rfc9293_s3_10_7_2_listener_wants_a_syn);
+	tcase_add_test(tc, rfc9293_must_13_time_wait_is_2_msl_and_restarts);
+	tcase_add_test(tc, rfc6191_s2_newer_syn_reopens_beyond_the_old_sequence);
+	tcase_add_test(tc, rfc6191_s2_without_timestamps_the_sequence_decides);
+	tcase_add_test(tc, rfc1337_knob);
+	tcase_add_test(tc, tcp_time_wait_at_the_cap_the_oldest_goes);
+	return s;
+}
