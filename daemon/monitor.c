@@ -155,6 +155,18 @@ static int check_same_netns(const struct monitor *m, int ctr_fd, const char *id)
 	return 0;
 }
 
+/* The runtime is trusted, but a mix-up there shall not reach the agent, whose filter is narrow. */
+static bool is_notify_fd(int fd)
+{
+	static const char want[] = "anon_inode:seccomp notify";
+	char path[64], target[sizeof(want)];
+	ssize_t len;
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	len = readlink(path, target, sizeof(target));
+	return len == (ssize_t)sizeof(want) - 1 && memcmp(target, want, sizeof(want) - 1) == 0;
+}
+
 static int container_admit(struct monitor *m, const struct listener_state *state)
 {
 	int ctr_fd = netns_open_pid(state->pid);
@@ -184,8 +196,15 @@ static int container_admit(struct monitor *m, const struct listener_state *state
 static void on_state(void *ctx, const struct listener_state *state)
 {
 	struct monitor *m = ctx;
-	int r = m->is_stopping ? -ESHUTDOWN : container_admit(m, state);
+	int r;
 
+	if (m->is_stopping || !is_notify_fd(state->notify_fd)) {
+		log_errx("what came for container %s is no seccomp notify descriptor, or too late",
+			 state->id);
+		close(state->notify_fd);
+		return;
+	}
+	r = container_admit(m, state);
 	if (r < 0) {
 		/* Without a holder every trapped call fails with ENOSYS: the container sees no network. */
 		close(state->notify_fd);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * take - take a namespace's links away from the kernel, and give them back exactly
+ * take - take a namespace's links away from the kernel (giving back: take_back.c)
  *
  * Theory of operation: the order is fixed. Everything is read; the journal is written; the sockets
  * are opened with all options; only then is the first thing changed. Each change is a step with a
@@ -14,10 +14,6 @@
  * and nothing is sent from there.
  *
  * Stripping: routes, then addresses go; IPv6 and ARP are switched off on the link; it stays.
- *
- * Giving back looks at the namespaces and not at the list of steps: a link of that name in keep was
- * moved, a link called sluice<ifindex> there has a decoy at its other end. So it works from any point
- * at which a monitor may have died, and may be repeated.
  *
  * Invariants: keep is pinned by a bind mount in the state directory before a link goes there; no
  * moved link is lost with the monitor. Loopback is never touched.
@@ -33,15 +29,11 @@
 #include "daemon/take.h"
 
 #include <errno.h>
-#include <linux/filter.h>
-#include <linux/if_ether.h>
 #include <linux/if_link.h>
-#include <linux/pkt_cls.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <net/if_arp.h>
-#include <netinet/in.h>
 #include <netlink/addr.h>
 #include <netlink/attr.h>
 #include <netlink/msg.h>
@@ -57,18 +49,8 @@
 #include "daemon/log.h"
 #include "daemon/netns.h"
 #include "daemon/reconf.h"
-
-#define KEEP_FILE "netns"
-
-static struct plan_link *link_at(struct takeover *t, size_t i)
-{
-	return &t->rec.snap.plan.links[i];
-}
-
-static size_t link_cnt(const struct takeover *t)
-{
-	return t->rec.snap.plan.link_cnt;
-}
+#include "daemon/rtlink.h"
+#include "daemon/take_int.h"
 
 void takeover_init(struct takeover *t, struct journal *j, const struct take_options *opt)
 {
@@ -80,34 +62,33 @@ void takeover_init(struct takeover *t, struct journal *j, const struct take_opti
 		t->link_fds[i] = -1;
 }
 
-static void fd_close(int *fd)
+void take_fd_close(int *fd)
 {
 	if (*fd >= 0)
 		close(*fd);
 	*fd = -1;
 }
 
-static void link_fds_close(struct takeover *t)
+void take_link_fds_close(struct takeover *t)
 {
 	for (size_t i = 0; i < PLAN_LINKS_MAX; i++)
-		fd_close(&t->link_fds[i]);
+		take_fd_close(&t->link_fds[i]);
 }
 
 void takeover_done(struct takeover *t)
 {
-	link_fds_close(t);
+	take_link_fds_close(t);
 	nlraw_close(&t->ctr);
 	nlraw_close(&t->keep);
-	fd_close(&t->tap_fd);
-	fd_close(&t->ctr_fd);
-	fd_close(&t->keep_fd);
+	take_fd_close(&t->tap_fd);
+	take_fd_close(&t->ctr_fd);
+	take_fd_close(&t->keep_fd);
 	journal_record_done(&t->rec);
 }
-
 /* ---- steps ---- */
 
 /* Where the tests step in. Called before the deed of a step. */
-static int step_may_begin(const struct takeover *t, const char *step)
+int take_step_may_begin(const struct takeover *t, const char *step)
 {
 	const char *at = t->opt.fail_at;
 
@@ -122,7 +103,7 @@ static int step_may_begin(const struct takeover *t, const char *step)
 	return 0;
 }
 
-static int step_done(struct takeover *t, const char *step, const char *link_name)
+int take_step_done(struct takeover *t, const char *step, const char *link_name)
 {
 	char text[64];
 
@@ -132,25 +113,38 @@ static int step_done(struct takeover *t, const char *step, const char *link_name
 }
 
 /* A step about every link in turn of which @how says so. */
-static int step_each(struct takeover *t, const char *step, enum take_how how,
-		     int (*fn)(struct takeover *t, size_t i))
+int take_step_each(struct takeover *t, const char *step, enum take_how how,
+		   int (*fn)(struct takeover *t, size_t i))
 {
-	for (size_t i = 0; i < link_cnt(t); i++) {
+	for (size_t i = 0; i < take_link_cnt(t); i++) {
 		int r;
 
 		if (t->rec.how[i] != how || !t->is_wanted[i])
 			continue;
-		r = step_may_begin(t, step);
+		r = take_step_may_begin(t, step);
 		if (r == 0)
 			r = fn(t, i);
 		if (r == 0)
-			r = step_done(t, step, link_at(t, i)->name);
+			r = take_step_done(t, step, take_link_at(t, i)->name);
 		if (r < 0)
 			return r;
 	}
 	return 0;
 }
-
+struct reconf take_reconf(struct takeover *t)
+{
+	return (struct reconf){
+		.nl = &t->ctr,
+		.netns_fd = t->ctr_fd,
+		.snap = &t->rec.snap,
+		.is_wanted = t->is_wanted,
+		.ifindex = t->now_ifindex,
+	};
+}
+void take_decoy_peer_name(const struct plan_link *l, char *buf, size_t len)
+{
+	(void)snprintf(buf, len, "sluice%u", l->ifindex);
+}
 /* ---- who is taken, and how ---- */
 
 static const struct nlmsghdr *raw_link(const struct takeover *t, size_t i)
@@ -178,7 +172,7 @@ static uint32_t raw_link_u32(const struct takeover *t, size_t i, int type)
 /* Whether another link of this namespace (a VLAN, a macvlan) sits on top of this one. */
 static bool has_upper(const struct takeover *t, size_t i)
 {
-	for (size_t k = 0; k < link_cnt(t); k++) {
+	for (size_t k = 0; k < take_link_cnt(t); k++) {
 		const struct nlmsghdr *nlh = raw_link(t, k);
 
 		if (k != i && nlh &&
@@ -192,7 +186,7 @@ static bool has_upper(const struct takeover *t, size_t i)
 
 static enum take_how choose_how(struct takeover *t, size_t i)
 {
-	const struct plan_link *l = link_at(t, i);
+	const struct plan_link *l = take_link_at(t, i);
 
 	if (l->flags & IFF_LOOPBACK)
 		return TAKE_LEAVE;
@@ -228,8 +222,8 @@ static int choose(struct takeover *t)
 	(void)snprintf(o->id, sizeof(o->id), "%s", t->opt.id ? t->opt.id : "");
 	o->has_log_packets = t->opt.has_log_packets;
 	o->has_pcap = t->opt.has_pcap;
-	for (size_t i = 0; i < link_cnt(t); i++) {
-		struct plan_link *l = link_at(t, i);
+	for (size_t i = 0; i < take_link_cnt(t); i++) {
+		struct plan_link *l = take_link_at(t, i);
 
 		t->rec.how[i] = (uint8_t)choose_how(t, i);
 		t->is_wanted[i] = t->rec.how[i] != TAKE_LEAVE;
@@ -254,132 +248,6 @@ static int choose(struct takeover *t)
 		log_notice("the container has no link to carry; only its loopback will work");
 	return 0;
 }
-
-/* ---- requests ---- */
-
-static struct nl_msg *link_request(uint32_t ifindex, uint32_t flags, uint32_t change)
-{
-	struct ifinfomsg ifi = {
-		.ifi_index = (int)ifindex,
-		.ifi_flags = flags,
-		.ifi_change = change,
-	};
-	struct nl_msg *msg = nlmsg_alloc_simple(RTM_NEWLINK, NLM_F_REQUEST);
-
-	if (msg && nlmsg_append(msg, &ifi, sizeof(ifi), NLMSG_ALIGNTO) < 0) {
-		nlmsg_free(msg);
-		msg = NULL;
-	}
-	return msg;
-}
-
-static int link_find(struct nlraw *nl, const char *name, uint32_t *ret_ifindex)
-{
-	struct ifinfomsg hdr = { 0 };
-	struct nlset set = { 0 };
-	int r;
-
-	r = nlraw_dump(nl, RTM_GETLINK, &hdr, sizeof(hdr), &set);
-	if (r < 0)
-		return r;
-	r = -ENODEV;
-	nlset_for_each(nlh, &set)
-	{
-		const struct nlattr *a = nlmsg_find_attr(nlh, sizeof(hdr), IFLA_IFNAME);
-
-		if (a && nla_len(a) > 0 && nla_strcmp(a, name) == 0) {
-			const struct ifinfomsg *ifi = nlmsg_data(nlh);
-
-			*ret_ifindex = (uint32_t)ifi->ifi_index;
-			r = 0;
-		}
-	}
-	nlset_done(&set);
-	return r;
-}
-
-static int link_delete(struct nlraw *nl, uint32_t ifindex)
-{
-	struct ifinfomsg ifi = { .ifi_index = (int)ifindex };
-	struct nl_msg *msg = nlmsg_alloc_simple(RTM_DELLINK, NLM_F_REQUEST);
-
-	if (msg && nlmsg_append(msg, &ifi, sizeof(ifi), NLMSG_ALIGNTO) < 0) {
-		nlmsg_free(msg);
-		msg = NULL;
-	}
-	return nlraw_send(nl, msg);
-}
-
-/* To the namespace @netns_fd, there with index @new_ifindex if that is not 0. */
-static int link_send_to(struct nlraw *nl, uint32_t ifindex, int netns_fd, uint32_t new_ifindex)
-{
-	struct nl_msg *msg = link_request(ifindex, 0, 0);
-
-	if (msg && (nla_put_u32(msg, IFLA_NET_NS_FD, (uint32_t)netns_fd) < 0 ||
-		    (new_ifindex && nla_put_s32(msg, IFLA_NEW_IFINDEX, (int)new_ifindex) < 0))) {
-		nlmsg_free(msg);
-		msg = NULL;
-	}
-	return nlraw_send(nl, msg);
-}
-
-/* The number of NLM_F_EXCL means NLM_F_BULK in a deletion, so that has no flags. */
-static struct nl_msg *tc_request(int type, uint32_t ifindex, uint32_t parent, uint32_t handle,
-				 uint32_t info, const char *kind)
-{
-	int flags = type == RTM_DELQDISC ? 0 : NLM_F_CREATE | NLM_F_EXCL;
-	struct tcmsg tc = {
-		.tcm_ifindex = (int)ifindex,
-		.tcm_parent = parent,
-		.tcm_handle = handle,
-		.tcm_info = info,
-	};
-	struct nl_msg *msg = nlmsg_alloc_simple(type, NLM_F_REQUEST | flags);
-
-	if (msg && (nlmsg_append(msg, &tc, sizeof(tc), NLMSG_ALIGNTO) < 0 ||
-		    nla_put_string(msg, TCA_KIND, kind) < 0)) {
-		nlmsg_free(msg);
-		msg = NULL;
-	}
-	return msg;
-}
-
-/*
- * An ingress filter "return TC_ACT_SHOT". It runs behind the packet tap, so that the worker gets the
- * frame and the kernel's protocols do not. libnl 3.7 has no object for cls_bpf.
- */
-static int ingress_drop(struct nlraw *nl, uint32_t ifindex)
-{
-	static const struct sock_filter shot = { .code = BPF_RET | BPF_K, .k = TC_ACT_SHOT };
-	struct nl_msg *msg;
-	struct nlattr *opts;
-	int r;
-
-	r = nlraw_send(nl, tc_request(RTM_NEWQDISC, ifindex, TC_H_CLSACT, TC_H_MAKE(TC_H_CLSACT, 0),
-				      0, "clsact"));
-	if (r < 0)
-		return r;
-	msg = tc_request(RTM_NEWTFILTER, ifindex, TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_INGRESS), 0,
-			 TC_H_MAKE(1u << 16, htons(ETH_P_ALL)), "bpf");
-	opts = msg ? nla_nest_start(msg, TCA_OPTIONS) : NULL;
-	if (!opts || nla_put_u16(msg, TCA_BPF_OPS_LEN, 1) < 0 ||
-	    nla_put(msg, TCA_BPF_OPS, sizeof(shot), &shot) < 0 ||
-	    nla_put_u32(msg, TCA_BPF_FLAGS, TCA_BPF_FLAG_ACT_DIRECT) < 0) {
-		nlmsg_free(msg);
-		return -ENOMEM;
-	}
-	nla_nest_end(msg, opts);
-	return nlraw_send(nl, msg);
-}
-
-static int ingress_undrop(struct nlraw *nl, uint32_t ifindex)
-{
-	int r = nlraw_send(nl, tc_request(RTM_DELQDISC, ifindex, TC_H_CLSACT,
-					  TC_H_MAKE(TC_H_CLSACT, 0), 0, "clsact"));
-
-	return r == -ENOENT || r == -EINVAL ? 0 : r;
-}
-
 /* Notes where an ingress qdisc of someone else's is: ours does not fit beside it. */
 static int ingress_look(struct takeover *t)
 {
@@ -401,18 +269,6 @@ static int ingress_look(struct takeover *t)
 	nlset_done(&set);
 	return 0;
 }
-
-static struct reconf reconf_of(struct takeover *t)
-{
-	return (struct reconf){
-		.nl = &t->ctr,
-		.netns_fd = t->ctr_fd,
-		.snap = &t->rec.snap,
-		.is_wanted = t->is_wanted,
-		.ifindex = t->now_ifindex,
-	};
-}
-
 /* ---- taking: our namespace ---- */
 
 static int keep_quiet(struct takeover *t)
@@ -447,7 +303,7 @@ static int keep_make(struct takeover *t)
 	char path[JOURNAL_PATH_MAX];
 	int r;
 
-	r = step_may_begin(t, "netns");
+	r = take_step_may_begin(t, "netns");
 	if (r < 0)
 		return r;
 	t->keep_fd = netns_new();
@@ -456,7 +312,7 @@ static int keep_make(struct takeover *t)
 	r = keep_quiet(t);
 	if (r < 0)
 		return r;
-	journal_path(t->journal, KEEP_FILE, path, sizeof(path));
+	journal_path(t->journal, TAKE_KEEP_FILE, path, sizeof(path));
 	(void)netns_unpin(path); /* of a predecessor that had nothing in it: its journal is gone */
 	r = netns_pin(t->keep_fd, path);
 	if (r < 0)
@@ -464,20 +320,20 @@ static int keep_make(struct takeover *t)
 	r = nlraw_open(&t->keep, t->keep_fd);
 	if (r < 0)
 		return log_err(r, "cannot open a netlink socket in the links' namespace");
-	return step_done(t, "netns", NULL);
+	return take_step_done(t, "netns", NULL);
 }
 
 /* ---- taking: the steps of a link ---- */
 
 static bool is_packet(struct takeover *t, size_t i)
 {
-	return link_at(t, i)->driver == PLAN_DRIVER_PACKET;
+	return take_link_at(t, i)->driver == PLAN_DRIVER_PACKET;
 }
 
 /* All options of all sockets, before anything is changed. */
 static int step_open(struct takeover *t, size_t i)
 {
-	struct plan_link *l = link_at(t, i);
+	struct plan_link *l = take_link_at(t, i);
 	int fd = -1;
 
 	if (is_packet(t, i)) {
@@ -503,23 +359,23 @@ static int step_open(struct takeover *t, size_t i)
 
 static int step_move(struct takeover *t, size_t i)
 {
-	const struct plan_link *l = link_at(t, i);
+	const struct plan_link *l = take_link_at(t, i);
 	int r;
 
-	r = link_send_to(&t->ctr, l->ifindex, t->keep_fd, 0);
+	r = rtlink_send_to(&t->ctr, l->ifindex, t->keep_fd, 0);
 	if (r < 0)
 		return log_err(r,
 			       "cannot move link %s to the daemon's namespace (%s); --take=strip "
 			       "works for links that cannot move",
 			       l->name, t->ctr.text);
-	r = link_find(&t->keep, l->name, &t->kept_ifindex[i]);
+	r = rtlink_find(&t->keep, l->name, &t->kept_ifindex[i]);
 	return r < 0 ? log_err(r, "cannot find link %s where it was moved to", l->name) : 0;
 }
 
 /* The kernel shall answer nothing that comes in here, whatever else there is in the namespace. */
 static int step_quiet(struct takeover *t, size_t i)
 {
-	const struct plan_link *l = link_at(t, i);
+	const struct plan_link *l = take_link_at(t, i);
 	bool is_moved = t->rec.how[i] == TAKE_MOVE;
 	struct nlraw *nl = is_moved ? &t->keep : &t->ctr;
 	int fd = is_moved ? t->keep_fd : t->ctr_fd;
@@ -538,7 +394,7 @@ static int step_quiet(struct takeover *t, size_t i)
 		return 0;
 	if (!is_moved && t->rec.has_ingress[i]) /* a moved link lost it on its way */
 		return 0;
-	r = ingress_drop(nl, is_moved ? t->kept_ifindex[i] : l->ifindex);
+	r = rtlink_ingress_drop(nl, is_moved ? t->kept_ifindex[i] : l->ifindex);
 	if (r < 0) /* without it the kernel looks at each frame and drops it later */
 		log_debug("no ingress filter on link %s: %s (%s)", l->name, strerror(-r), nl->text);
 	return 0;
@@ -547,12 +403,12 @@ static int step_quiet(struct takeover *t, size_t i)
 /* The wire: as up as it was, unless a TAP device carries the frames and it must stay silent. */
 static int step_up(struct takeover *t, size_t i)
 {
-	const struct plan_link *l = link_at(t, i);
+	const struct plan_link *l = take_link_at(t, i);
 	int r;
 
 	if (!(l->flags & IFF_UP) || l->driver != PLAN_DRIVER_PACKET)
 		return 0;
-	r = nlraw_send(&t->keep, link_request(t->kept_ifindex[i], IFF_UP, IFF_UP));
+	r = nlraw_send(&t->keep, rtlink_request(t->kept_ifindex[i], IFF_UP, IFF_UP));
 	return r < 0 ? log_err(r, "cannot bring up link %s (%s)", l->name, t->keep.text) : 0;
 }
 
@@ -560,17 +416,11 @@ static int step_bind(struct takeover *t, size_t i)
 {
 	if (!is_packet(t, i))
 		return 0;
-	return linkopen_packet_bind(t->link_fds[i], t->kept_ifindex[i], link_at(t, i)->name);
+	return linkopen_packet_bind(t->link_fds[i], t->kept_ifindex[i], take_link_at(t, i)->name);
 }
-
-static void decoy_peer_name(const struct plan_link *l, char *buf, size_t len)
-{
-	(void)snprintf(buf, len, "sluice%u", l->ifindex);
-}
-
 static int decoy_message(struct takeover *t, size_t i, struct nl_msg **ret_msg)
 {
-	const struct plan_link *l = link_at(t, i);
+	const struct plan_link *l = take_link_at(t, i);
 	struct rtnl_link *link = rtnl_link_veth_alloc();
 	struct rtnl_link *peer = link ? rtnl_link_veth_get_peer(link) : NULL;
 	struct nl_addr *mac = nl_addr_build(AF_LLC, (void *)(uintptr_t)l->mac, sizeof(l->mac));
@@ -584,7 +434,7 @@ static int decoy_message(struct takeover *t, size_t i, struct nl_msg **ret_msg)
 		rtnl_link_set_addr(link, mac);
 		rtnl_link_set_txqlen(link, raw_link_u32(t, i, IFLA_TXQLEN));
 		rtnl_link_set_group(link, raw_link_u32(t, i, IFLA_GROUP));
-		decoy_peer_name(l, peer_name, sizeof(peer_name));
+		take_decoy_peer_name(l, peer_name, sizeof(peer_name));
 		rtnl_link_set_name(peer, peer_name);
 		rtnl_link_set_mtu(peer, l->mtu);
 		rtnl_link_set_ns_fd(peer, t->keep_fd);
@@ -600,7 +450,7 @@ static int decoy_message(struct takeover *t, size_t i, struct nl_msg **ret_msg)
 
 static int step_decoy(struct takeover *t, size_t i)
 {
-	const struct plan_link *l = link_at(t, i);
+	const struct plan_link *l = take_link_at(t, i);
 	char peer_name[IFNAMSIZ];
 	struct nl_msg *msg = NULL;
 	uint32_t peer;
@@ -611,32 +461,33 @@ static int step_decoy(struct takeover *t, size_t i)
 		r = nlraw_send(&t->ctr, msg);
 	if (r < 0)
 		return log_err(r, "cannot make a decoy for link %s (%s)", l->name, t->ctr.text);
-	r = link_find(&t->ctr, l->name, &t->now_ifindex[i]);
-	decoy_peer_name(l, peer_name, sizeof(peer_name));
+	r = rtlink_find(&t->ctr, l->name, &t->now_ifindex[i]);
+	take_decoy_peer_name(l, peer_name, sizeof(peer_name));
 	if (r == 0)
-		r = link_find(&t->keep, peer_name, &peer);
+		r = rtlink_find(&t->keep, peer_name, &peer);
 	if (r == 0)
-		r = nlraw_send(&t->keep, link_request(peer, IFF_UP, IFF_UP));
+		r = nlraw_send(&t->keep, rtlink_request(peer, IFF_UP, IFF_UP));
 	return r < 0 ? log_err(r, "cannot bring up the decoy of link %s", l->name) : 0;
 }
 
 static int step_strip(struct takeover *t, size_t i)
 {
 	bool only[PLAN_LINKS_MAX] = { false };
-	struct reconf rc = reconf_of(t);
+	struct reconf rc = take_reconf(t);
 	int r;
 
 	only[i] = true;
 	rc.is_wanted = only;
 	r = reconf_clear(&rc);
-	return r < 0 ? log_err(r, "cannot take the addresses of link %s", link_at(t, i)->name) : 0;
+	return r < 0 ? log_err(r, "cannot take the addresses of link %s", take_link_at(t, i)->name)
+		     : 0;
 }
 
 /* ---- taking: the configuration of the decoys ---- */
 
 static bool has_how(const struct takeover *t, enum take_how how)
 {
-	for (size_t i = 0; i < link_cnt(t); i++)
+	for (size_t i = 0; i < take_link_cnt(t); i++)
 		if (t->is_wanted[i] && t->rec.how[i] == how)
 			return true;
 	return false;
@@ -654,18 +505,18 @@ static int decoys_configure(struct takeover *t)
 		{ "finish", reconf_finish },
 	};
 	bool moved[PLAN_LINKS_MAX] = { false };
-	struct reconf rc = reconf_of(t);
+	struct reconf rc = take_reconf(t);
 	int r = 0;
 
-	for (size_t i = 0; i < link_cnt(t); i++)
+	for (size_t i = 0; i < take_link_cnt(t); i++)
 		moved[i] = t->is_wanted[i] && t->rec.how[i] == TAKE_MOVE;
 	rc.is_wanted = moved;
 	for (size_t i = 0; r == 0 && i < sizeof(rows) / sizeof(rows[0]); i++) {
-		r = step_may_begin(t, rows[i].step);
+		r = take_step_may_begin(t, rows[i].step);
 		if (r == 0 && rows[i].fn(&rc) < 0)
 			log_warnx("the decoys lack some of their %s", rows[i].step);
 		if (r == 0)
-			r = step_done(t, rows[i].step, NULL);
+			r = take_step_done(t, rows[i].step, NULL);
 	}
 	return r;
 }
@@ -678,9 +529,9 @@ static int self_test(struct takeover *t)
 	bool works = fd >= 0 && linkopen_packet_takes_gso(fd);
 
 	if (fd != t->keep_fd)
-		fd_close(&fd);
-	for (size_t i = 0; i < link_cnt(t); i++) {
-		struct plan_link *l = link_at(t, i);
+		take_fd_close(&fd);
+	for (size_t i = 0; i < take_link_cnt(t); i++) {
+		struct plan_link *l = take_link_at(t, i);
 
 		if (works || l->driver != PLAN_DRIVER_PACKET || l->gso != PLAN_GSO_HW)
 			continue;
@@ -702,25 +553,25 @@ static int take_steps(struct takeover *t)
 	if (r == 0 && !t->opt.tap && t->opt.has_gso)
 		r = self_test(t);
 	if (r == 0)
-		r = step_each(t, "open", TAKE_MOVE, step_open);
+		r = take_step_each(t, "open", TAKE_MOVE, step_open);
 	if (r == 0)
-		r = step_each(t, "open", TAKE_STRIP, step_open);
+		r = take_step_each(t, "open", TAKE_STRIP, step_open);
 	if (r == 0)
-		r = step_each(t, "move", TAKE_MOVE, step_move);
+		r = take_step_each(t, "move", TAKE_MOVE, step_move);
 	if (r == 0)
-		r = step_each(t, "quiet", TAKE_MOVE, step_quiet);
+		r = take_step_each(t, "quiet", TAKE_MOVE, step_quiet);
 	if (r == 0)
-		r = step_each(t, "up", TAKE_MOVE, step_up);
+		r = take_step_each(t, "up", TAKE_MOVE, step_up);
 	if (r == 0)
-		r = step_each(t, "bind", TAKE_MOVE, step_bind);
+		r = take_step_each(t, "bind", TAKE_MOVE, step_bind);
 	if (r == 0)
-		r = step_each(t, "decoy", TAKE_MOVE, step_decoy);
+		r = take_step_each(t, "decoy", TAKE_MOVE, step_decoy);
 	if (r == 0 && is_moving)
 		r = decoys_configure(t);
 	if (r == 0)
-		r = step_each(t, "strip", TAKE_STRIP, step_strip);
+		r = take_step_each(t, "strip", TAKE_STRIP, step_strip);
 	if (r == 0)
-		r = step_each(t, "quiet", TAKE_STRIP, step_quiet);
+		r = take_step_each(t, "quiet", TAKE_STRIP, step_quiet);
 	return r;
 }
 
@@ -742,7 +593,7 @@ int takeover_take(struct takeover *t, int ctr_fd)
 		return log_err(r, "cannot open a netlink socket in the container's namespace");
 	r = ingress_look(t);
 	if (r == 0)
-		r = step_may_begin(t, "journal");
+		r = take_step_may_begin(t, "journal");
 	if (r == 0)
 		r = journal_begin(t->journal, &t->rec);
 	if (r < 0)
@@ -754,14 +605,14 @@ int takeover_take(struct takeover *t, int ctr_fd)
 	}
 	log_notice("giving the namespace back as it was");
 	t->opt.fail_at = NULL;
-	link_fds_close(t);
+	take_link_fds_close(t);
 	(void)takeover_restore(t);
 	return r;
 }
 
 static int link_reopen(struct takeover *t, size_t i)
 {
-	const struct plan_link *l = link_at(t, i);
+	const struct plan_link *l = take_link_at(t, i);
 	bool is_moved = t->rec.how[i] == TAKE_MOVE;
 	int fd, r;
 
@@ -786,10 +637,10 @@ int takeover_link_fds(struct takeover *t, int *ret_fds, size_t *ret_cnt)
 {
 	size_t cnt = 0;
 
-	for (size_t i = 0; i < link_cnt(t); i++) {
+	for (size_t i = 0; i < take_link_cnt(t); i++) {
 		int fd = t->link_fds[i];
 
-		if (link_at(t, i)->driver == PLAN_DRIVER_NONE)
+		if (take_link_at(t, i)->driver == PLAN_DRIVER_NONE)
 			continue;
 		if (fd < 0)
 			fd = link_reopen(t, i);
@@ -802,205 +653,5 @@ int takeover_link_fds(struct takeover *t, int *ret_fds, size_t *ret_cnt)
 		ret_fds[cnt++] = fd;
 	}
 	*ret_cnt = cnt;
-	return 0;
-}
-
-/* ---- giving back ---- */
-
-/* Links of keep, wherever the last monitor was interrupted. */
-static int restore_undecoy(struct takeover *t, size_t i)
-{
-	char peer_name[IFNAMSIZ];
-	uint32_t peer;
-	int r;
-
-	decoy_peer_name(link_at(t, i), peer_name, sizeof(peer_name));
-	r = link_find(&t->keep, peer_name, &peer);
-	if (r == -ENODEV)
-		return 0;
-	if (r == 0)
-		r = link_delete(&t->keep, peer); /* and its other end, the decoy */
-	return r < 0 ? log_err(r, "cannot remove the decoy of link %s", link_at(t, i)->name) : 0;
-}
-
-static int link_send_home(struct takeover *t, size_t i, uint32_t kept)
-{
-	const struct plan_link *l = link_at(t, i);
-	uint32_t intruder;
-	int r = link_send_to(&t->keep, kept, t->ctr_fd, l->ifindex);
-
-	if (r == -EEXIST && link_find(&t->ctr, l->name, &intruder) == 0) {
-		log_warnx("a link that was called %s in the container meanwhile is removed",
-			  l->name);
-		(void)link_delete(&t->ctr, intruder);
-		r = link_send_to(&t->keep, kept, t->ctr_fd, l->ifindex);
-	}
-	/* The index is taken by another link, or the kernel is older than 5.12. */
-	if (r == -EBUSY || r == -EEXIST || r == -EINVAL)
-		r = link_send_to(&t->keep, kept, t->ctr_fd, 0);
-	return r;
-}
-
-static int restore_return(struct takeover *t, size_t i)
-{
-	const struct plan_link *l = link_at(t, i);
-	uint32_t kept;
-	int r;
-
-	r = link_find(&t->keep, l->name, &kept);
-	if (r == 0) {
-		r = link_send_home(t, i, kept);
-		if (r < 0)
-			return log_err(r, "cannot move link %s back to the container (%s)", l->name,
-				       t->keep.text);
-	}
-	return 0; /* else it never left, is back already, or its host's end was removed */
-}
-
-/* Where each link is now, and which do not exist any more. */
-static int restore_locate(struct takeover *t)
-{
-	for (size_t i = 0; i < link_cnt(t); i++) {
-		const struct plan_link *l = link_at(t, i);
-		int r = 0;
-
-		t->now_ifindex[i] = l->ifindex;
-		t->is_wanted[i] = t->rec.how[i] != TAKE_LEAVE;
-		if (t->is_wanted[i])
-			r = link_find(&t->ctr, l->name, &t->now_ifindex[i]);
-		if (r == -ENODEV) {
-			log_notice("link %s does not exist any more", l->name);
-			t->is_wanted[i] = false;
-		} else if (r < 0) {
-			return log_err(r, "cannot look for link %s in the container", l->name);
-		}
-	}
-	return 0;
-}
-
-static int restore_unquiet(struct takeover *t, size_t i)
-{
-	int r = t->rec.has_ingress[i] ? 0 : ingress_undrop(&t->ctr, t->now_ifindex[i]);
-
-	return r < 0 ? log_err(r, "cannot remove the ingress filter of link %s",
-			       link_at(t, i)->name)
-		     : 0;
-}
-
-static int restore_configure(struct takeover *t)
-{
-	static const struct {
-		const char *step;
-		int (*fn)(const struct reconf *rc);
-	} rows[] = {
-		{ "re-sysctls", reconf_sysctls }, { "re-addrs", reconf_addrs },
-		{ "re-routes", reconf_routes },   { "re-neighs", reconf_neighs },
-		{ "re-finish", reconf_finish },
-	};
-	struct reconf rc = reconf_of(t);
-	int first = 0;
-
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		int r = step_may_begin(t, rows[i].step);
-
-		if (r < 0)
-			return r;
-		r = rows[i].fn(&rc);
-		if (r == 0)
-			r = step_done(t, rows[i].step, NULL);
-		if (r < 0 && first == 0)
-			first = r; /* the rest is worth giving back all the same */
-	}
-	return first;
-}
-
-static int restore_steps(struct takeover *t)
-{
-	int r = 0;
-
-	for (size_t i = 0; i < link_cnt(t); i++)
-		t->is_wanted[i] = t->rec.how[i] != TAKE_LEAVE;
-	if (t->keep_fd >= 0) {
-		r = step_each(t, "undecoy", TAKE_MOVE, restore_undecoy);
-		if (r == 0)
-			r = step_each(t, "return", TAKE_MOVE, restore_return);
-	}
-	if (r == 0)
-		r = restore_locate(t);
-	if (r == 0)
-		r = step_each(t, "unquiet", TAKE_STRIP, restore_unquiet);
-	return r < 0 ? r : restore_configure(t);
-}
-
-/* The last of the sandbox: our namespace and the journal. */
-static int restore_forget(struct takeover *t)
-{
-	char path[JOURNAL_PATH_MAX];
-	int r = step_may_begin(t, "forget");
-
-	if (r < 0)
-		return r;
-	nlraw_close(&t->keep);
-	fd_close(&t->keep_fd);
-	fd_close(&t->tap_fd);
-	journal_path(t->journal, KEEP_FILE, path, sizeof(path));
-	r = netns_unpin(path);
-	if (r < 0)
-		return log_err(r, "cannot unmount %s", path);
-	return journal_remove(t->journal);
-}
-
-int takeover_restore(struct takeover *t)
-{
-	int r = 0;
-
-	link_fds_close(t);
-	t->is_taken = false;
-	if (t->ctr_fd < 0)
-		log_notice("the container's namespace is gone and its links with it");
-	else
-		r = restore_steps(t);
-	return r < 0 ? r : restore_forget(t);
-}
-
-/* The namespace of the journal, by path, by process, by asking all processes. */
-static int ctr_open(const struct journal_record *rec)
-{
-	int fds[2] = { -1, -1 };
-	int fd;
-
-	if (rec->netns_path[0])
-		fds[0] = netns_open_path(rec->netns_path);
-	if (rec->pid > 0)
-		fds[1] = netns_open_pid(rec->pid);
-	fd = -1;
-	for (int i = 0; i < 2; i++) {
-		struct netns_id id;
-
-		if (fd < 0 && fds[i] >= 0 && netns_identify(fds[i], &id) == 0 &&
-		    netns_id_eq(&id, &rec->snap.id))
-			fd = fds[i];
-		else
-			fd_close(&fds[i]);
-	}
-	return fd >= 0 ? fd : netns_find(&rec->snap.id);
-}
-
-int takeover_load(struct takeover *t)
-{
-	char path[JOURNAL_PATH_MAX];
-	int r;
-
-	r = journal_load(t->journal, &t->rec);
-	if (r < 0)
-		return r;
-	t->ctr_fd = ctr_open(&t->rec);
-	t->keep_fd = netns_open_path(journal_path(t->journal, KEEP_FILE, path, sizeof(path)));
-	if (t->ctr_fd >= 0)
-		r = nlraw_open(&t->ctr, t->ctr_fd);
-	if (r == 0 && t->keep_fd >= 0)
-		r = nlraw_open(&t->keep, t->keep_fd);
-	if (r < 0)
-		return log_err(r, "cannot open netlink sockets in the namespaces of the journal");
 	return 0;
 }
