@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """take_supervise.py - the monitor's children die, its sockets are abused, the container ends
 
-  - a killed worker is replaced and the stack answers again; the sixth death in ten seconds gives the
-    namespace back and ends sluiced with a failure
+  - a killed worker is replaced and the stack answers again; the sixth death in ten seconds gives
+    the namespace back and ends sluiced with a failure
   - a worker that does not stop is ended, and the namespace given back all the same
   - the control socket answers its words, and survives what is none
   - the listener closes what is no container, and counts it
-  - a container handed over by a runtime (here by this script) starts agent and worker; when it ends,
-    everything is given back and sluiced ends well; a killed agent is replaced while it lives
+  - a container handed over by a runtime (here by this script) starts agent and worker; a killed
+    agent is replaced while it lives; when it ends, all is given back and sluiced ends well
 
 Environment: see takelib.py. Exit 77: cannot be run here.
 """
@@ -124,7 +124,8 @@ def hand_over(text, fds):
     """What runc does: one message with the state and the descriptors, then the end."""
     with socket.socket(socket.AF_UNIX) as s:
         s.connect(str(LISTENER))
-        s.sendmsg([text], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else [])
+        rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))
+        s.sendmsg([text], [rights] if fds else [])
         s.shutdown(socket.SHUT_WR)
         s.settimeout(10)
         try:
@@ -135,8 +136,8 @@ def hand_over(text, fds):
 
 def state_json(pid):
     return json.dumps({"ociVersion": "1.0.2", "fds": ["seccompFd"], "pid": pid, "metadata": "",
-                       "state": {"ociVersion": "1.0.2", "id": "web", "status": "creating", "pid": pid,
-                                 "bundle": "/"}}).encode()
+                       "state": {"ociVersion": "1.0.2", "id": "web", "status": "creating",
+                                 "pid": pid, "bundle": "/"}}).encode()
 
 
 CONTAINER = r"""
@@ -300,7 +301,8 @@ def container_lives_and_ends(before, *flags):
 def pid_alone(before):
     outer, pid = container_start("-")
     child = sluiced(f"--pid={pid}")
-    until(10, "agent and worker", lambda: child.poll() is not None or (agent_pid() and worker_pid()))
+    until(10, "agent and worker",
+          lambda: child.poll() is not None or (agent_pid() and worker_pid()))
     stack_answers("--pid")
     outer.kill()
     outer.wait()
@@ -312,8 +314,8 @@ def pid_alone(before):
 def other_netns(before):
     """A container of another namespace than the one that was taken gets nothing."""
     child = take(f"--seccomp-listener={LISTENER}")
-    outer = subprocess.Popen(["ip", "netns", "exec", PEER, sys.executable, "-c", CONTAINER, LISTENER,
-                              OUT], stderr=subprocess.DEVNULL)
+    outer = subprocess.Popen(["ip", "netns", "exec", PEER, sys.executable, "-c", CONTAINER,
+                              LISTENER, OUT], stderr=subprocess.DEVNULL)
     children.append(outer)
     OUT.unlink(missing_ok=True)
     until(10, "the container of the other namespace", OUT.exists)
