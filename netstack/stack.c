@@ -36,12 +36,15 @@ enum {
 	SLICES_PER_CHUNK = 4,
 };
 
+#define IDLE_NS NS_PER_SEC /* a pause after which kept memory is given back */
+
 struct ns_stack {
 	struct ns_core core;
 	struct ns_stats stats;
 	struct net *net;
 	struct tcp *tcp;
 	struct socks *socks;
+	struct mono last_turn;
 	bool is_pending; /* ns_stack_output() had more to do than its rounds allowed */
 };
 
@@ -160,8 +163,16 @@ void ns_stack_input(struct ns_stack *s, uint32_t link_id, struct pkt *p, struct 
 	net_input(s->net, link_id, p, now);
 }
 
+void ns_stack_trim(struct ns_stack *s)
+{
+	chunk_pools_trim(&s->core.chunks);
+}
+
 void ns_stack_advance(struct ns_stack *s, struct mono now)
 {
+	if (mono_since(now, s->last_turn) > IDLE_NS)
+		ns_stack_trim(s);
+	s->last_turn = now;
 	timers_run(&s->core.timers, now);
 }
 

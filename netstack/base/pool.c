@@ -40,13 +40,18 @@ void pool_init(struct pool *p, const char *name, size_t size, uint32_t cap, uint
 void pool_done(struct pool *p)
 {
 	NS_BUG_ON(p->out_cnt != 0);
-	while (p->free_list) {
+	pool_trim(p, 0);
+}
+
+void pool_trim(struct pool *p, uint32_t keep_cnt)
+{
+	while (p->free_cnt > keep_cnt) {
 		void *obj = p->free_list;
 
 		p->free_list = free_next(obj);
+		p->free_cnt--;
 		free(obj);
 	}
-	p->free_cnt = 0;
 }
 
 void *pool_get(struct pool *p)

@@ -27,3 +27,5 @@ void pool_done(struct pool *p);
 ns_must_check void *pool_get(struct pool *p);
 /** pool_put() - give back; NULL is fine */
 void pool_put(struct pool *p, void *obj);
+/** pool_trim() - of what is kept for reuse, give all but @keep_cnt objects back to the heap */
+void pool_trim(struct pool *p, uint32_t keep_cnt);

@@ -3,13 +3,16 @@
 #include "buf/chunk.h"
 
 /*
- * How many free ones stay with the pool: enough that a busy stack never meets malloc(), few enough
- * that an idle one gives its memory back.
+ * How many free ones stay with the pool: enough that busy connections with full buffers never meet
+ * malloc() and its page faults. After a pause only the lower counts stay (chunk_pools_trim()).
  */
 enum {
-	KEEP_SMALL = 1024, /* 4 MiB */
-	KEEP_LARGE = 192,  /* 12 MiB */
-	KEEP_RX = 128,     /* 8 MiB at most; small frames touch a page of each */
+	KEEP_SMALL = 4096, /* 16 MiB */
+	KEEP_LARGE = 1024, /* 64 MiB */
+	KEEP_RX = 512,     /* 32 MiB at most; small frames touch a page of each */
+	KEEP_SMALL_IDLE = 32,
+	KEEP_LARGE_IDLE = 4,
+	KEEP_RX_IDLE = 4,
 };
 
 static void one_init(struct pool *p, const char *name, size_t size, uint32_t cap, uint32_t keep_cnt)
@@ -32,6 +35,14 @@ void chunk_pools_done(struct chunk_pools *cp)
 	pool_done(&cp->small);
 	pool_done(&cp->large);
 	pool_done(&cp->rx);
+}
+
+/** chunk_pools_trim() - the stack had nothing to do for a while: most of what is kept goes back to the heap */
+void chunk_pools_trim(struct chunk_pools *cp)
+{
+	pool_trim(&cp->small, KEEP_SMALL_IDLE);
+	pool_trim(&cp->large, KEEP_LARGE_IDLE);
+	pool_trim(&cp->rx, KEEP_RX_IDLE);
 }
 
 struct chunk *chunk_new(struct chunk_pools *cp, uint32_t size)

@@ -29,6 +29,7 @@ struct chunk_pools {
 void chunk_pools_init(struct chunk_pools *cp, uint32_t small_cap, uint32_t large_cap,
 		      uint32_t rx_cap);
 void chunk_pools_done(struct chunk_pools *cp);
+void chunk_pools_trim(struct chunk_pools *cp);
 /** chunk_new() - a chunk with one reference, or NULL at the pool's cap; @size one of CHUNK_* */
 ns_must_check struct chunk *chunk_new(struct chunk_pools *cp, uint32_t size);
 

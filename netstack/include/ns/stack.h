@@ -101,6 +101,9 @@ bool ns_stack_link_is_blocked(const struct ns_stack *s, uint32_t link_id);
 /** ns_link_writable() - a driver that said -EAGAIN has room again */
 void ns_link_writable(struct ns_stack *s, uint32_t link_id);
 
+/** ns_stack_trim() - give memory kept for reuse back to the heap; done by itself after a pause of a second */
+void ns_stack_trim(struct ns_stack *s);
+
 /** enum ns_drop, stats: names and values of every counter, for the embedder to show */
 uint32_t ns_stack_stat_cnt(void);
 const char *ns_stack_stat_name(uint32_t i);

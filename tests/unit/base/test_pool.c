@@ -116,6 +116,26 @@ START_TEST(put_of_more_than_was_got_traps)
 }
 END_TEST
 
+START_TEST(trim_gives_back_what_is_kept_and_nothing_that_is_out)
+{
+	void *a = pool_get(&pool), *b = pool_get(&pool), *c = pool_get(&pool);
+
+	memset(a, 1, SIZE);
+	pool_put(&pool, b);
+	pool_put(&pool, c);
+	pool_trim(&pool, 1);
+	ck_assert_uint_le(pool.free_cnt, 1);
+	pool_trim(&pool, 0);
+	ck_assert_uint_eq(pool.free_cnt, 0);
+	ck_assert_uint_eq(pool.out_cnt, 1);
+	b = pool_get(&pool);
+	ck_assert_ptr_nonnull(b);
+	ck_assert_uint_eq(((const uint8_t *)a)[SIZE - 1], 1);
+	pool_put(&pool, b);
+	pool_put(&pool, a);
+}
+END_TEST
+
 Suite *pool_suite(void)
 {
 	Suite *s;
@@ -127,5 +147,6 @@ Suite *pool_suite(void)
 	tcase_add_test(t, put_of_null_is_fine);
 	tcase_add_test_raise_signal(t, done_with_an_object_out_traps, UNIT_TRAP);
 	tcase_add_test_raise_signal(t, put_of_more_than_was_got_traps, UNIT_TRAP);
+	tcase_add_test(t, trim_gives_back_what_is_kept_and_nothing_that_is_out);
 	return s;
 }
