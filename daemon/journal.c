@@ -206,8 +206,11 @@ static int write_all(int fd, const char *buf, size_t len)
 	return 0;
 }
 
-/* The file as it is to be: the fixed part, the steps, the closing brace. */
-static int journal_write(struct journal *j)
+/*
+ * The file as it is to be: the fixed part, the steps, the closing brace. Steps need not reach the
+ * disk: a machine that loses power loses its namespaces, too, and a killed monitor loses no write.
+ */
+static int journal_write(struct journal *j, bool to_disk)
 {
 	static const char open_steps[] = ",\"steps\":[", close_steps[] = "]}\n";
 	int fd, r;
@@ -223,13 +226,13 @@ static int journal_write(struct journal *j)
 		r = write_all(fd, j->steps ? j->steps : "", j->steps_len);
 	if (r == 0)
 		r = write_all(fd, close_steps, sizeof(close_steps) - 1);
-	if (r == 0 && fsync(fd) < 0)
+	if (r == 0 && to_disk && fsync(fd) < 0)
 		r = -errno;
 	if (close(fd) < 0 && r == 0)
 		r = -errno;
 	if (r == 0 && renameat(j->dir_fd, JOURNAL_NEW, j->dir_fd, JOURNAL_FILE) < 0)
 		r = -errno;
-	if (r == 0 && fsync(j->dir_fd) < 0)
+	if (r == 0 && to_disk && fsync(j->dir_fd) < 0)
 		r = -errno;
 	return r < 0 ? log_err(r, "cannot write the journal in %s", j->dir) : 0;
 }
@@ -259,7 +262,7 @@ int journal_begin(struct journal *j, const struct journal_record *rec)
 	if (r < 0)
 		return log_err(r, "cannot write the journal in %s", j->dir);
 	j->steps_len = j->step_cnt = 0;
-	return journal_write(j);
+	return journal_write(j, true);
 }
 
 static int steps_append(struct journal *j, const char *step)
@@ -287,7 +290,7 @@ int journal_step(struct journal *j, const char *step)
 
 	if (r < 0)
 		return log_err(r, "cannot note the step \"%s\" in the journal", step);
-	return journal_write(j);
+	return journal_write(j, false);
 }
 
 int journal_remove(struct journal *j)
