@@ -2,6 +2,8 @@
 /*
  * worker_ctl.c - messages from the agent and the monitor
  *
+ * Theory of operation
+ *
  * The agent decides what a program may ask; here its questions are carried to the stack and every one is
  * answered. A message about a socket that is gone (its CLOSED is on the way) is answered so or
  * ignored; one that breaks the protocol ends the worker.
@@ -111,6 +113,7 @@ static int on_listen(void *ctx, struct ipc_msg *m)
 	if (r == 0) {
 		s->kind = WSOCK_LISTEN;
 		s->backlog = b->backlog;
+		wsock_backlog(s);
 	}
 	answer(w, IPC_LISTEN_R, b->sock, r);
 	return 0;

@@ -128,6 +128,8 @@ struct wsock *wsock_find(struct worker *w, uint32_t handle);
 struct wsock *wsock_find_conn(struct worker *w, uint32_t conn);
 /** wsock_name() - make it known as @handle */
 void wsock_name(struct wsock *s, uint32_t handle);
+/** wsock_backlog() - tell the stack its part of a listener's backlog */
+void wsock_backlog(struct wsock *l);
 /** wsock_attach() - the program's pair is there; takes @fd */
 void wsock_attach(struct wsock *s, int fd);
 /** wsock_close() - from the agent: the program has no use for it any more */

@@ -99,6 +99,20 @@ static void pair_close(struct wsock *s)
 	s->fd = -1;
 }
 
+/**
+ * wsock_backlog() - the stack's part of a listener's backlog
+ *
+ * Connections that the agent was told of wait outside the stack, so its part gets smaller by them:
+ * together as many wait as Linux lets, backlog + 1 (sk_acceptq_is_full()).
+ */
+void wsock_backlog(struct wsock *l)
+{
+	int rest = l->backlog - (int)l->pending_cnt;
+
+	if (l->sock)
+		(void)!ns_sock_listen(l->worker->stack, l->sock, rest < 0 ? 0 : rest);
+}
+
 /** pending_del() - not waiting for ATTACH any more */
 static void pending_del(struct wsock *s)
 {
@@ -107,6 +121,7 @@ static void pending_del(struct wsock *s)
 	if (s->listener) {
 		list_del(&s->pending_node);
 		s->listener->pending_cnt--;
+		wsock_backlog(s->listener);
 		s->listener = NULL;
 	}
 	if (s->conn)
@@ -214,13 +229,13 @@ static void end_detached(struct wsock *s)
 void wsock_close(struct wsock *s, bool is_reset)
 {
 	/* connections that no accept() took: linux v6.1 inet_csk_listen_stop() resets them */
+	give_back(s, is_reset);
 	while (!list_is_empty(&s->pending)) {
 		struct wsock *p = list_entry(s->pending.next, struct wsock, pending_node);
 
 		give_back(p, true);
 		wsock_free(p);
 	}
-	give_back(s, is_reset);
 	wsock_free(s);
 }
 
@@ -501,6 +516,7 @@ static void accepted(struct wsock *l, ns_sock sock)
 	s->listener = l;
 	list_push(&l->pending, &s->pending_node);
 	l->pending_cnt++;
+	wsock_backlog(l);
 	ns_sock_set_user(w->stack, sock, s);
 	body.conn = s->conn;
 	body.local = ipc_endpoint_from(&local);
@@ -508,17 +524,12 @@ static void accepted(struct wsock *l, ns_sock sock)
 	worker_tell(w, IPC_ACCEPTABLE, &body);
 }
 
-/**
- * accept_all() - as many as the backlog allows
- *
- * Linux lets backlog + 1 wait (sk_acceptq_is_full()). Those the agent was told of wait there, the rest
- * in the stack, which refuses more.
- */
+/** accept_all() - as many as the backlog allows; the rest waits in the stack */
 static void accept_all(struct wsock *l)
 {
 	ns_sock sock;
 
-	while (l->pending_cnt <= (uint32_t)l->backlog &&
+	while ((int)l->pending_cnt < (l->backlog > 1 ? l->backlog : 1) &&
 	       ns_sock_accept(l->worker->stack, l->sock, &sock) == 0)
 		accepted(l, sock);
 }
