@@ -131,6 +131,8 @@ static int monitor_take(struct monitor *m, int ctr_fd, pid_t pid)
 	if (r == 0)
 		r = monitor_plan_seal(m);
 	if (r == 0)
+		r = monitor_links_watch(m);
+	if (r == 0)
 		log_notice("took the network of %s: %zu of %zu links are carried", m->cfg->id,
 			   plan_carried_cnt(&m->take.rec.snap.plan),
 			   m->take.rec.snap.plan.link_cnt);
@@ -409,6 +411,7 @@ static void monitor_done(struct monitor *m)
 {
 	child_abandon(&m->agent);
 	child_abandon(&m->worker);
+	monitor_links_done(m);
 	if (m->take.is_taken && takeover_restore(&m->take) < 0)
 		m->exit_status = EXIT_FAILURE;
 	monitor_pcap_close(m);

@@ -184,8 +184,11 @@ static int worker_start(struct monitor *m)
 	m->worker_generation++;
 	(void)monitor_pcap_ring(m, &pcap_fd); /* a capture that fails costs the capture alone */
 	fds[2 + cnt] = pcap_fd;
-	return init_send(m, &m->worker, pcap_fd >= 0 ? IPC_INIT_PCAP : 0, (uint32_t)cnt, fds,
-			 2 + (uint32_t)cnt + (pcap_fd >= 0));
+	r = init_send(m, &m->worker, pcap_fd >= 0 ? IPC_INIT_PCAP : 0, (uint32_t)cnt, fds,
+		      2 + (uint32_t)cnt + (pcap_fd >= 0));
+	if (r == 0)
+		monitor_links_tell(m);
+	return r;
 }
 
 static int notify_send(struct monitor *m, const struct notify_fd *n)

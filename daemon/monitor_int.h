@@ -64,7 +64,8 @@ struct monitor {
 	struct notify_fd notifies[MONITOR_NOTIFY_MAX];
 	size_t notify_cnt;
 
-	struct monitor_pcap *pcap; /* NULL without --pcap */
+	struct monitor_links *links; /* NULL until taken */
+	struct monitor_pcap *pcap;   /* NULL without --pcap */
 	struct listener *listener;
 	struct ctl_server *ctl;
 	struct ask asks[MONITOR_ASKS_MAX];
@@ -142,6 +143,28 @@ int monitor_notify_add(struct monitor *m, int fd, const char *id);
  * Return: number of those that are left
  */
 size_t monitor_notify_prune(struct monitor *m);
+
+/* monitor_link.c */
+
+/**
+ * monitor_links_watch() - from now on the worker is told of links that go down and up
+ * @m:		Monitor with a taken namespace
+ *
+ * Return: 0 or negative errno; a sentence was logged
+ */
+int monitor_links_watch(struct monitor *m);
+
+/**
+ * monitor_links_tell() - a new worker only knows the plan: tell it what changed since
+ * @m:		Monitor
+ */
+void monitor_links_tell(struct monitor *m);
+
+/**
+ * monitor_links_done() - stop watching
+ * @m:		Monitor
+ */
+void monitor_links_done(struct monitor *m);
 
 /* monitor_pcap.c */
 

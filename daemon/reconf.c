@@ -512,9 +512,13 @@ static int routes_add(const struct reconf *rc, const struct nlset *set)
 		}
 		cnt = left;
 	} while (cnt && cnt < before);
-	if (cnt)
+	if (first < 0 && rc->has_gone) {
+		log_info("%zu routes went with a link that is gone", cnt);
+		first = 0;
+	} else if (cnt) {
 		log_warnx("%zu routes could not be added, the first because: %s", cnt,
 			  strerror(-first));
+	}
 	free(todo);
 	return first;
 }
@@ -573,7 +577,7 @@ static int nexthops_add(const struct reconf *rc, bool is_last_try)
 			if (is_group != (groups == 1) || !nexthop_is_concerned(rc, nlh))
 				continue;
 			r = nlraw_send(rc->nl, nexthop_msg(rc, nlh));
-			if (r < 0 && is_last_try)
+			if (r < 0 && is_last_try && !rc->has_gone)
 				note(&first, log_warn(r, "cannot add a next hop object (%s)",
 						      rc->nl->text));
 		}

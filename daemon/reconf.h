@@ -18,6 +18,7 @@ struct reconf {
 	const struct snapshot *snap;
 	const bool *is_wanted;   /* by row of the plan's links: those to configure */
 	const uint32_t *ifindex; /* by row: what the link's index is now */
+	bool has_gone; /* a link of the snapshot is gone: what led through it cannot come */
 };
 
 /**

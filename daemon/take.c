@@ -133,13 +133,17 @@ int take_step_each(struct takeover *t, const char *step, enum take_how how,
 }
 struct reconf take_reconf(struct takeover *t)
 {
-	return (struct reconf){
+	struct reconf rc = {
 		.nl = &t->ctr,
 		.netns_fd = t->ctr_fd,
 		.snap = &t->rec.snap,
 		.is_wanted = t->is_wanted,
 		.ifindex = t->now_ifindex,
 	};
+
+	for (size_t i = 0; i < take_link_cnt(t); i++)
+		rc.has_gone |= t->rec.how[i] != TAKE_LEAVE && !t->is_wanted[i];
+	return rc;
 }
 void take_decoy_peer_name(const struct plan_link *l, char *buf, size_t len)
 {

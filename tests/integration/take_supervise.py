@@ -5,6 +5,7 @@
   - a killed worker is replaced and the stack answers again; the sixth death in ten seconds gives
     the namespace back and ends sluiced with a failure
   - a worker that does not stop is ended, and the namespace given back all the same
+  - a carried link goes down and up, another one's end is deleted by the host
   - the control socket answers its words, and survives what is none
   - the listener closes what is no container, and counts it
   - a container handed over by a runtime (here by this script) starts agent and worker; a killed
@@ -74,6 +75,30 @@ def worker_hangs(before):
         fail("a worker that hangs delayed the end for more than 5 s")
     carrier_wait()
     expect_same(before, "a worker that hangs")
+
+
+def link_goes(before):
+    """Down and up behind the daemon's back, with a new worker in between; then its end is deleted."""
+    child = take("--take=move")
+    keep = f"--net={STATE}/t/netns"
+    subprocess.run(["nsenter", keep, "ip", "link", "set", "eth0", "down"], check=True)
+    until(5, "silence of a link that is down", lambda: not answers(0.3))
+    first = worker_pid()
+    os.kill(first, signal.SIGKILL)
+    until(5, "a new worker", lambda: worker_pid() not in (None, first))
+    subprocess.run(["nsenter", keep, "ip", "link", "set", "eth0", "up"], check=True)
+    stack_answers("after its link went down and up")
+    subprocess.run(["ip", "-n", PEER, "link", "del", "peth1"], check=True)  # and so eth1
+    child.send_signal(signal.SIGTERM)
+    end(child, 0, "a link that was deleted")
+    carrier_wait()
+    links = {x["ifname"] for x in view()["link"]}
+    if "eth1" in links:
+        fail("a link that was deleted is back, or its decoy is")
+    without = {key: [x for x in rows if "eth1" not in json.dumps(x)] if isinstance(rows, list) else
+               "\n".join(x for x in rows.split("\n") if "/eth1/" not in x)
+               for key, rows in before.items()}
+    expect_same(without, "a link went down and up, another was deleted")
 
 
 def control_socket(before):
@@ -338,6 +363,7 @@ def main():
     container_lives_and_ends(before, f"--netns=/run/netns/{NS}")
     pid_alone(before)
     other_netns(before)
+    link_goes(before)  # leaves one link less
     print("take_supervise.py: all passed")
 
 
