@@ -264,6 +264,45 @@ START_TEST(super_frame_without_whole_headers_is_refused)
 }
 END_TEST
 
+/* Headers alone, to the octet, are whole headers: a super-frame of no payload. */
+START_TEST(super_frame_that_ends_with_its_headers_is_taken)
+{
+	static const struct vnet tcp = { .gso_type = TCPV4, .gso_size = 100 };
+	static const struct vnet udp = { .gso_type = UDP_L4, .gso_size = 100 };
+
+	ip4_frame(6, 0, 20, 0);
+	ck_assert_int_eq(pulled(&tcp), DROP_NONE);
+	frame_len--;
+	ck_assert_int_eq(pulled(&tcp), DROP_VNET_BAD);
+	ip4_frame(17, 0, 8, 0);
+	ck_assert_int_eq(pulled(&udp), DROP_NONE);
+	frame_len--;
+	ck_assert_int_eq(pulled(&udp), DROP_VNET_BAD);
+}
+END_TEST
+
+/* A packet's metadata is this header's alone, whatever it carried before. */
+START_TEST(plain_header_leaves_nothing_of_earlier_metadata)
+{
+	static const struct vnet v = { 0 };
+	struct pkt *p;
+
+	ip4_frame(6, 0, 20, 100);
+	p = receive(&v, VNET_LEN, frame_len);
+	p->gso_type = PKT_GSO_TCP4;
+	p->gso_size = p->gso_segs = 7;
+	p->ecn = true;
+	p->csum = PKT_CSUM_PARTIAL;
+	ck_assert_int_eq(vnet_pull(p, VNET_LEN), DROP_NONE);
+	ck_assert_int_eq(p->gso_type, PKT_GSO_NONE);
+	ck_assert_uint_eq(p->gso_size, 0);
+	ck_assert_uint_eq(p->gso_segs, 0);
+	ck_assert(!p->ecn);
+	ck_assert_int_eq(p->csum, PKT_CSUM_UNKNOWN);
+	give_back(p);
+}
+END_TEST
+
 /* --- segmentation types against frames ----------------------------------------------------------- */
 
 enum frame_kind { TCP4, TCP4_OPTIONS, UDP4, TCP6, UDP6, ARP, ICMP4, VLAN, FRAME_KIND_COUNT };
@@ -510,6 +549,8 @@ Suite *vnet_suite(void)
 	tcase_add_test(t, frame_shorter_than_ethernet_is_dropped_whatever_the_header_says);
 	tcase_add_test(t, frame_shorter_than_the_vnet_header_is_dropped);
 	tcase_add_test(t, super_frame_without_whole_headers_is_refused);
+	tcase_add_test(t, super_frame_that_ends_with_its_headers_is_taken);
+	tcase_add_test(t, plain_header_leaves_nothing_of_earlier_metadata);
 	tcase_add_loop_test(t, segmentation_type_must_be_what_the_frame_is, 0, FRAME_KIND_COUNT);
 	tcase_add_test(t, segment_size_of_zero_is_refused);
 	tcase_add_test(t, super_frame_with_a_broken_header_is_refused);
