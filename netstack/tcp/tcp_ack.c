@@ -114,7 +114,8 @@ static void ack_octets(struct tcp_conn *c, const struct tcp_seg *s, struct mono 
 	uint64_t rtt;
 	bool is_dup;
 
-	if (is_window_newer(c, s, una))
+	/* "If SND.UNA =< SEG.ACK =< SND.NXT, the send window should be updated": an overtaken one is no news */
+	if (seq_le(una, s->ack) && is_window_newer(c, s, una))
 		tcp_window_in(c, s);
 	/* RFC 5681 2, all five conditions */
 	is_dup = flight > 0 && s->len == 0 && !(s->flags & (TCP_SYN | TCP_FIN)) &&

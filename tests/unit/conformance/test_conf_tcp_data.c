@@ -259,6 +259,28 @@ START_TEST(rfc9293_s3_8_6_window_is_respected)
 }
 END_TEST
 
+START_TEST(rfc9293_s3_10_7_4_old_ack_opens_no_window)
+{
+	struct rp_conn c = accepted_with(&(struct rp_syn){ .wnd = 3000 });
+	uint32_t sum = 0;
+	struct seen s;
+
+	fill();
+	rp_send(&c, data, 2920);
+	while (rp_expect(&c, &s))
+		;
+	rp_seg(&c, &(struct tcp_in){ .flags = FL_ACK, .wnd = 100 });
+	/* overtaken by that one: acknowledges less, had more room */
+	rp_seg(&c, &(struct tcp_in){ .flags = FL_ACK, .ack = (uint32_t)-1460, .wnd = 3000 });
+	rp_send(&c, data, 5000);
+	rp_wait(&rp, 150 * NS_PER_MS);
+	while (rp_take(&rp, &s))
+		sum += s.data_len;
+	expect(sum <= 100);
+	ns_sock_abort(rp.stack, c.sock);
+}
+END_TEST
+
 START_TEST(rfc9293_must_36_zero_window_is_probed_for_ever_with_back_off)
 {
 	struct rp_conn c = accepted_with(&(struct rp_syn){ .wnd = 1460 });
@@ -679,6 +701,7 @@ int main(void)
 
 	tc = conf_case(s, "windows");
 	tcase_add_test(tc, rfc9293_s3_8_6_window_is_respected);
+	tcase_add_test(tc, rfc9293_s3_10_7_4_old_ack_opens_no_window);
 	tcase_add_test(tc, rfc9293_must_36_zero_window_is_probed_for_ever_with_back_off);
 	tcase_add_test(tc, tcp_no_probe_without_data);
 	tcase_add_test(tc, rfc9293_must_34_window_that_shrinks_is_survived);
