@@ -93,7 +93,7 @@ static int state_read(struct json_object *obj, size_t fd_cnt, struct listener_st
 		}
 	}
 	num = json_object_get_int64(pid);
-	if (found != 1 || num <= 0 || num > INT32_MAX)
+	if (found != 1 || num < 0 || num > INT32_MAX)
 		return -EINVAL;
 	ret->pid = (pid_t)num;
 	(void)snprintf(ret->id, sizeof(ret->id), "%s", json_object_get_string(id));

@@ -18,7 +18,7 @@ struct event_base;
 /** struct listener_state - what the runtime said; valid during the callback */
 struct listener_state {
 	char id[LISTENER_ID_MAX];
-	pid_t pid;     /* first process of the container, in our pid namespace */
+	pid_t pid;     /* first process of the container, in our pid namespace; 0: not told */
 	int notify_fd; /* owned by the callback */
 };
 

@@ -169,11 +169,27 @@ static bool is_notify_fd(int fd)
 	return len == (ssize_t)sizeof(want) - 1 && memcmp(target, want, sizeof(want) - 1) == 0;
 }
 
+/*
+ * crun exec (1.8.1) says pid 0 in its session's state. The session joins the namespaces of the
+ * container of that name, so it is as good as one that is here already.
+ */
+static int session_admit(const struct monitor *m, const struct listener_state *state)
+{
+	for (size_t i = 0; i < m->notify_cnt; i++)
+		if (strcmp(m->notifies[i].id, state->id) == 0 && monitor_container_is_alive(m))
+			return 0;
+	log_errx("a session of container %s names no process, and that container is not here",
+		 state->id);
+	return -ESRCH;
+}
+
 static int container_admit(struct monitor *m, const struct listener_state *state)
 {
-	int ctr_fd = netns_open_pid(state->pid);
-	int r;
+	int ctr_fd, r;
 
+	if (state->pid == 0)
+		return session_admit(m, state);
+	ctr_fd = netns_open_pid(state->pid);
 	if (ctr_fd < 0)
 		return log_err(ctr_fd,
 			       "cannot open the network namespace of process %d, container %s",
@@ -214,7 +230,10 @@ static void on_state(void *ctx, const struct listener_state *state)
 			monitor_stop(m, EXIT_FAILURE);
 		return;
 	}
-	log_info("container %s, process %d, was handed over", state->id, (int)state->pid);
+	if (state->pid)
+		log_info("container %s, process %d, was handed over", state->id, (int)state->pid);
+	else
+		log_info("a session of container %s was handed over", state->id);
 	if (monitor_notify_add(m, state->notify_fd, state->id) == 0)
 		monitor_converge(m);
 }

@@ -71,6 +71,25 @@ START_TEST(long_id_is_cut)
 }
 END_TEST
 
+/* As crun 1.8.1 sends it for "crun exec": there is no process in it. */
+START_TEST(state_of_crun_exec_names_no_process)
+{
+	struct listener_state s = { .pid = 77 };
+	size_t idx = 9;
+
+	ck_assert_int_eq(parse("{\n    \"ociVersion\": \"0.2.0\",\n    \"fds\": [\n        "
+			       "\"seccompFd\"\n    ],\n    \"pid\": 0,\n    \"metadata\": "
+			       "\"sluice\",\n    \"state\": {\n        \"id\": \"box\",\n        "
+			       "\"status\": \"running\",\n        \"pid\": 0,\n        "
+			       "\"bundle\": \".\"\n    }\n}\n",
+			       1, &s, &idx),
+			 0);
+	ck_assert_int_eq(s.pid, 0);
+	ck_assert_str_eq(s.id, "box");
+	ck_assert_uint_eq(idx, 0);
+}
+END_TEST
+
 static const struct {
 	const char *text;
 	size_t fd_cnt;
@@ -82,7 +101,6 @@ static const struct {
 	{ "{\"fds\":[1],\"state\":{\"pid\":1,\"id\":\"x\"}}", 1 },
 	{ "{\"fds\":\"seccompFd\",\"state\":{\"pid\":1,\"id\":\"x\"}}", 1 },
 	{ "{\"state\":{\"pid\":1,\"id\":\"x\"}}", 1 },
-	{ "{\"fds\":[\"seccompFd\"],\"state\":{\"pid\":0,\"id\":\"x\"}}", 1 },
 	{ "{\"fds\":[\"seccompFd\"],\"state\":{\"pid\":-1,\"id\":\"x\"}}", 1 },
 	{ "{\"fds\":[\"seccompFd\"],\"state\":{\"pid\":4294967297,\"id\":\"x\"}}", 1 },
 	{ "{\"fds\":[\"seccompFd\"],\"state\":{\"pid\":\"1\",\"id\":\"x\"}}", 1 },
@@ -111,6 +129,7 @@ int main(void)
 	int failed;
 
 	tcase_add_test(state, state_of_runc_is_read);
+	tcase_add_test(state, state_of_crun_exec_names_no_process);
 	tcase_add_test(state, state_in_pieces_is_waited_for);
 	tcase_add_test(state, notify_descriptor_is_found_by_name);
 	tcase_add_test(state, long_id_is_cut);
