@@ -456,9 +456,9 @@ static bool listener_was_shut(struct agent *a, struct asock *s)
 
 void sock_program_closed(struct agent *a, struct asock *s)
 {
-	if (s->state != ASOCK_IDLE && !s->is_v6only)
-		agent_send(a, IPC_CLOSE, &(struct ipc_close){ s->handle, IPC_CLOSE_GRACEFUL });
-	else if (s->op != ASOCK_OP_NONE)
+	bool is_known = s->state != ASOCK_IDLE || s->op != ASOCK_OP_NONE;
+
+	if (is_known && !s->is_v6only)
 		agent_send(a, IPC_CLOSE, &(struct ipc_close){ s->handle, IPC_CLOSE_GRACEFUL });
 	if (listener_was_shut(a, s)) {
 		held_answer_all(a, s, HELD_ACCEPT, -EINVAL);

@@ -234,6 +234,24 @@ static int set_special(struct aopt_values *v, const struct row *r, const void *v
 	}
 }
 
+/** buffer_size() - doubled for the bookkeeping, and clamped: min_t(u32), so a negative value is a large one */
+static int32_t buffer_size(int32_t val, int32_t least)
+{
+	int32_t twice = (uint32_t)val > BUF_MAX ? BUF_MAX * 2 : val * 2;
+
+	return twice < least ? least : twice;
+}
+
+/** linger2_secs() - negative: no FIN-WAIT-2 at all; 0: the default */
+static int32_t linger2_secs(const struct row *r, int32_t val)
+{
+	if (val < 0)
+		return -1;
+	if (val == 0)
+		return r->def;
+	return val > r->max ? r->max : val;
+}
+
 /** set_int() - the checked and converted value of an int option */
 static int set_int(const struct aopt_values *v, const struct row *r, int32_t val, int32_t *ret_val)
 {
@@ -259,16 +277,11 @@ static int set_int(const struct aopt_values *v, const struct row *r, int32_t val
 	case K_PRIORITY:
 		return is_in_range ? 0 : -EPERM;
 	case K_SNDBUF:
-	case K_RCVBUF: {
-		int32_t floor = r->kind == K_SNDBUF ? SNDBUF_MIN : RCVBUF_MIN;
-		/* min_t(u32): a negative value is a large one */
-		int32_t twice = (uint32_t)val > BUF_MAX ? BUF_MAX * 2 : val * 2;
-
-		*ret_val = twice < floor ? floor : twice;
+	case K_RCVBUF:
+		*ret_val = buffer_size(val, r->kind == K_SNDBUF ? SNDBUF_MIN : RCVBUF_MIN);
 		return 0;
-	}
 	case K_LINGER2:
-		*ret_val = val < 0 ? -1 : val == 0 ? r->def : val > r->max ? r->max : val;
+		*ret_val = linger2_secs(r, val);
 		return 0;
 	case K_DEFER:
 		*ret_val = defer_secs(val);

@@ -63,7 +63,7 @@ static int rx_batch(struct drv *d, struct mono now, uint32_t want)
 		return -errno;
 	d->cnt.rx_calls++;
 	d->spare_cnt -= (uint32_t)n;
-	for (int i = 0; i < n; i++)
+	for (uint32_t i = 0; i < (uint32_t)n && i < cnt; i++)
 		drv_deliver(d, frames[i], v[i].msg_len, v[i].msg_hdr.msg_flags & MSG_TRUNC, now);
 	return n;
 }

@@ -260,16 +260,12 @@ static void close_all(const int *fds, uint32_t fd_cnt)
 	}
 }
 
-static void out_free(struct ipc_out *o)
+/** out_free() - out of the queue already */
+static void out_free(struct ipc *c, struct ipc_out *o)
 {
+	c->queue_len -= o->len + (uint32_t)sizeof(*o);
 	close_all(o->fds, o->fd_cnt);
 	free(o);
-}
-
-static void queue_del(struct ipc *c, struct ipc_out *o)
-{
-	list_del(&o->node);
-	c->queue_len -= o->len + (uint32_t)sizeof(*o);
 }
 
 void ipc_init(struct ipc *c, int fd, enum ipc_role self, enum ipc_role peer)
@@ -284,12 +280,8 @@ void ipc_done(struct ipc *c)
 
 	if (c->fd < 0)
 		return;
-	while ((n = c->queue.next) != &c->queue) {
-		struct ipc_out *o = list_entry(n, struct ipc_out, node);
-
-		queue_del(c, o);
-		out_free(o);
-	}
+	while ((n = list_pop(&c->queue)) != NULL)
+		out_free(c, list_entry(n, struct ipc_out, node));
 	close(c->fd);
 	c->fd = -1;
 }
@@ -354,15 +346,14 @@ static int send_some(struct ipc *c)
 	struct iovec iov[IPC_SEND_BATCH];
 	union ipc_control control;
 	unsigned int cnt = 0;
+	struct list *node;
 	int n;
 
-	memset(v, 0, sizeof(v));
 	list_for_each (it, &c->queue) {
 		struct ipc_out *o = list_entry(it, struct ipc_out, node);
 
 		iov[cnt] = (struct iovec){ o->raw, o->len };
-		v[cnt].msg_hdr.msg_iov = &iov[cnt];
-		v[cnt].msg_hdr.msg_iovlen = 1;
+		v[cnt].msg_hdr = (struct msghdr){ .msg_iov = &iov[cnt], .msg_iovlen = 1 };
 		if (o->fd_cnt)
 			control_put(&v[cnt].msg_hdr, &control, o);
 		cnt++;
@@ -374,12 +365,8 @@ static int send_some(struct ipc *c)
 	} while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return errno == EAGAIN || errno == ENOBUFS ? -EAGAIN : -EPIPE;
-	for (int i = 0; i < n; i++) {
-		struct ipc_out *o = list_entry(c->queue.next, struct ipc_out, node);
-
-		queue_del(c, o);
-		out_free(o);
-	}
+	for (int i = 0; i < n && (node = list_pop(&c->queue)) != NULL; i++)
+		out_free(c, list_entry(node, struct ipc_out, node));
 	return n;
 }
 

@@ -135,9 +135,9 @@ static int on_connect(void *ctx, struct ipc_msg *m)
 		r = ns_sock_connect(w->stack, s->sock, &remote, w->now);
 		if (r == 0)
 			r = -EINPROGRESS; /* the event follows all the same */
+		if (r == -EINPROGRESS)
+			s->kind = WSOCK_CONNECTING;
 	}
-	if (r == -EINPROGRESS)
-		s->kind = WSOCK_CONNECTING;
 	answer(w, IPC_CONNECT_R, b->sock, r);
 	return 0;
 }

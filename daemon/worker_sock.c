@@ -228,10 +228,12 @@ static void end_detached(struct wsock *s)
 
 void wsock_close(struct wsock *s, bool is_reset)
 {
+	struct list *n;
+
 	/* connections that no accept() took: linux v6.1 inet_csk_listen_stop() resets them */
 	give_back(s, is_reset);
-	while (!list_is_empty(&s->pending)) {
-		struct wsock *p = list_entry(s->pending.next, struct wsock, pending_node);
+	while ((n = list_pop(&s->pending)) != NULL) {
+		struct wsock *p = list_entry(n, struct wsock, pending_node);
 
 		give_back(p, true);
 		wsock_free(p);
@@ -356,14 +358,10 @@ static bool pump_up(struct wsock *s)
 			s->is_readable = false;
 			break;
 		case -ENOSPC:
-			/* NS_EV_OUT brings it back */
-			s->is_readable = false;
-			rd_wanted(s, false);
-			break;
 		case -EPIPE:
 		case -ENOTCONN:
-			/* the connection has ended; NS_EV_ERR says how, or it was in order and the
-			 * program writes into nothing, which the peer's RST will tell */
+			/* no room: NS_EV_OUT brings it back. The connection has ended: NS_EV_ERR says
+			 * how, or it was in order and the program writes into nothing */
 			s->is_readable = false;
 			rd_wanted(s, false);
 			break;
