@@ -22,6 +22,7 @@ static inline bool list_is_empty(const struct list *l)
 	return l->next == l;
 }
 
+/* NOLINTBEGIN(clang-analyzer-*): that members point at members is an invariant it cannot see */
 static inline void list_add_between(struct list *n, struct list *prev, struct list *next)
 {
 	n->prev = prev;
@@ -73,8 +74,11 @@ static inline void list_splice(struct list *to, struct list *from)
 	list_init(from);
 }
 
+/* NOLINTEND(clang-analyzer-*) */
+
 #define list_entry(node_, type_, member_) container_of(node_, type_, member_)
 
+/* NOLINTBEGIN(bugprone-macro-parentheses): @it_ is the name of a variable */
 #define list_for_each(it_, head_)                                                                  \
 	for (struct list *it_ = (head_)->next; it_ != (head_); it_ = it_->next)
 
@@ -82,3 +86,4 @@ static inline void list_splice(struct list *to, struct list *from)
 #define list_for_each_safe(it_, head_)                                                             \
 	for (struct list *it_ = (head_)->next, *it_##_next = it_->next; it_ != (head_);            \
 	     it_ = it_##_next, it_##_next = it_->next)
+/* NOLINTEND(bugprone-macro-parentheses) */

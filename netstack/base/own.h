@@ -14,7 +14,7 @@
 /** take() - yield the pointer and leave NULL: the callee owns it from here on */
 #define take(p_)                                                                                   \
 	__extension__({                                                                            \
-		__typeof__(p_) take_ = (p_);                                                       \
+		__typeof__(p_) taken = (p_);                                                       \
 		(p_) = NULL;                                                                       \
-		take_;                                                                             \
+		taken;                                                                             \
 	})

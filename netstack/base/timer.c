@@ -102,11 +102,11 @@ static int heap_grow(struct timers *ts)
 
 	if (ts->cnt < ts->cap)
 		return 0;
-	heap = malloc(cap * sizeof(*heap));
+	heap = malloc(cap * sizeof(struct timer *));
 	if (!heap)
 		return -1;
 	if (ts->cnt)
-		memcpy(heap, ts->heap, ts->cnt * sizeof(*heap));
+		memcpy(heap, ts->heap, ts->cnt * sizeof(struct timer *));
 	free(ts->heap);
 	ts->heap = heap;
 	ts->cap = cap;
