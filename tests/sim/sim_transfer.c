@@ -21,6 +21,7 @@
 #include <time.h>
 
 #include "support/vapp.h"
+#include "support/vcheck.h"
 
 enum {
 	PORT = 80,
@@ -43,6 +44,7 @@ struct sim {
 	struct vnet v;
 	struct vhost *h;
 	struct vapp client, server;
+	struct vcheck *check;
 	const char *name;
 	uint64_t seed;
 	bool ok;
@@ -74,6 +76,7 @@ static void sim_init(struct sim *s, const char *name, uint64_t seed, const struc
 	*s = (struct sim){ .name = name, .seed = seed, .ok = true };
 	vnet_init(&s->v, seed, c->start.ns ? c->start : (struct mono){ 1000 * SEC });
 	s->h = vnet_add_pair(&s->v, &c->client_host, &c->server_host, &c->up, &c->down);
+	s->check = vcheck_new(&s->v);
 	vapp_init(&s->client, &s->h[0], &c->client);
 	vapp_init(&s->server, &s->h[1], &c->server);
 	vapp_listen(&s->server, PORT, 4096);
@@ -96,6 +99,14 @@ static bool sim_all_closed(void *ctx)
 	return !s->client.open_cnt && !s->server.open_cnt;
 }
 
+static void sim_done(struct sim *s)
+{
+	vapp_done(&s->client);
+	vapp_done(&s->server);
+	vcheck_free(s->check);
+	vnet_done(&s->v);
+}
+
 /* Let everything end, ask the questions every scenario asks, take it down. */
 static bool sim_finish(struct sim *s, uint64_t within_ns)
 {
@@ -103,6 +114,8 @@ static bool sim_finish(struct sim *s, uint64_t within_ns)
 		sim_fail(s, s->v.is_livelock ? "livelock" : "not all ends closed in time");
 	if (s->ok && !vapp_check_pairs(&s->client, &s->server))
 		sim_fail(s, "octets lost, doubled or changed");
+	if (s->ok && vcheck_faults(s->check))
+		sim_fail(s, "segments that no TCP may send");
 	if (s->ok && s->client.end_cnt != s->server.end_cnt)
 		sim_fail(s, "ends without another end");
 	if (s->ok) {
@@ -114,9 +127,7 @@ static bool sim_finish(struct sim *s, uint64_t within_ns)
 	}
 	bool ok = s->ok;
 
-	vapp_done(&s->client);
-	vapp_done(&s->server);
-	vnet_done(&s->v);
+	sim_done(s);
 	return ok;
 }
 
@@ -360,14 +371,13 @@ static bool run_link_down(const struct args *a, uint64_t seed)
 /* ISN within 1 MiB of 2^32 on one side, by search over the seeds behind env.random. */
 static uint32_t first_seq;
 
-static void tap_first_syn(struct vhost *from, const struct vframe *f)
+static bool note_first_syn(struct vhost *from, struct vframe *f)
 {
-	struct vnet *v = from->net;
-
 	if (f->len >= ETH_LEN + IP4_LEN + TCP_LEN && f->b[ETH_LEN + 9] == 6 &&
-	    (f->b[ETH_LEN + IP4_LEN + 13] & FL_SYN) && v->tap && from == v->host[0].peer->peer)
+	    (f->b[ETH_LEN + IP4_LEN + 13] & FL_SYN) && from == &from->net->host[0])
 		first_seq = (uint32_t)f->b[38] << 24 | (uint32_t)f->b[39] << 16 |
 			    (uint32_t)f->b[40] << 8 | f->b[41];
+	return true;
 }
 
 static bool run_seq_wrap(const struct args *a, uint64_t seed)
@@ -385,17 +395,15 @@ static bool run_seq_wrap(const struct args *a, uint64_t seed)
 	for (uint32_t i = 1; i < 100000; i++) {
 		c.client_host.random_seed = prng_mix(seed) + i;
 		sim_init(&s, "seq_wrap", seed, &c);
-		s.v.tap = tap_first_syn;
+		s.v.mangle = note_first_syn;
 		first_seq = 0;
 		sim_connect(&s);
 		vnet_step(&s.v, mono_add(s.v.now, MS));
 		if (first_seq > UINT32_MAX - near) {
-			s.v.tap = NULL;
+			s.v.mangle = NULL;
 			return sim_finish(&s, 600 * SEC);
 		}
-		vapp_done(&s.client);
-		vapp_done(&s.server);
-		vnet_done(&s.v);
+		sim_done(&s);
 	}
 	fprintf(stderr, "FAIL seq_wrap: no ISN near 2^32 in 100000 tries\n");
 	return false;
@@ -522,19 +530,15 @@ static bool run_arp(const struct args *a, uint64_t seed)
 
 	/* three ARP requests can all be lost: then, and only then, is EHOSTUNREACH the right answer */
 	if (s.ok && ok && s.client.failed_cnt && s.client.ends->err == -EHOSTUNREACH) {
-		vapp_done(&s.client);
-		vapp_done(&s.server);
-		vnet_done(&s.v);
+		sim_done(&s);
 		return true;
 	}
 	if (s.ok && !ok)
 		sim_fail(&s, "not all ends closed in time");
 	if (s.ok && !vapp_check_pairs(&s.client, &s.server))
 		sim_fail(&s, "octets lost, doubled or changed");
-	vapp_done(&s.client);
-	vapp_done(&s.server);
 	ok = s.ok;
-	vnet_done(&s.v);
+	sim_done(&s);
 	return ok;
 }
 
