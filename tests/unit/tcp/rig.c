@@ -54,7 +54,7 @@ uint32_t net_dst_gso(const struct net *n, const struct dst *d, uint32_t mss, uin
 
 	(void)n;
 	(void)d;
-	return max < mss ? mss : max / mss * mss;
+	return max < mss || mss == 0 ? mss : max / mss * mss;
 }
 
 bool net_is_local(const struct net *n, const struct ns_addr *a)

@@ -235,13 +235,13 @@ END_TEST
 
 START_TEST(tcp_send_queue_grows_with_the_window)
 {
-	uint32_t seq_ = 1;
+	uint32_t una = 1;
 
 	fresh(&(struct rig_opts){ .wscale = 8 });
 	ck_assert_uint_eq(ops->send_room(t->c), TCP_SNDBUF_START);
 	for (int round = 0; round < 8; round++) {
 		struct sent *o;
-		uint32_t end = seq_;
+		uint32_t end = una;
 
 		while (ops->send_room(t->c) > 0)
 			rig_write(t, ops->send_room(t->c), false);
@@ -250,7 +250,7 @@ START_TEST(tcp_send_queue_grows_with_the_window)
 			end = o->seq + o->len;
 		after_ms(t, 10);
 		seg_in(t, S(.seq = 1, .ack = end, .wnd = 65535));
-		seq_ = end;
+		una = end;
 	}
 	ck_assert_uint_gt(conn(t)->sndbuf, 1 << 20);
 	ck_assert(t->told & NS_EV_OUT);

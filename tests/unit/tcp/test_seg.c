@@ -95,6 +95,22 @@ START_TEST(tcp_every_pair_of_octets_is_survived)
 }
 END_TEST
 
+static void check_same(const struct tcp_opts *a, const struct tcp_opts *b)
+{
+	ck_assert_int_eq(a->has_ts, b->has_ts);
+	ck_assert_int_eq(a->has_wscale, b->has_wscale);
+	ck_assert_int_eq(a->sack_ok, b->sack_ok);
+	ck_assert_uint_eq(a->wscale, b->wscale);
+	ck_assert_uint_eq(a->mss, b->mss);
+	ck_assert_uint_eq(a->ts_val, b->ts_val);
+	ck_assert_uint_eq(a->ts_ecr, b->ts_ecr);
+	ck_assert_uint_eq(a->sack_cnt, b->sack_cnt);
+	for (uint32_t i = 0; i < a->sack_cnt; i++) {
+		ck_assert_uint_eq(a->sack[i].start.v, b->sack[i].start.v);
+		ck_assert_uint_eq(a->sack[i].end.v, b->sack[i].end.v);
+	}
+}
+
 /* What is emitted is parsed to the same, for every combination of options. */
 START_TEST(tcp_emit_and_parse_are_inverse)
 {
@@ -108,7 +124,7 @@ START_TEST(tcp_emit_and_parse_are_inverse)
 				      .flags = TCP_ACK,
 				      .wnd = 5 };
 		struct pkt *p = pkt_new_tx(&t->core.pkts);
-		const struct tcp_hdr *h = (const struct tcp_hdr *)(p->inl + PKT_INLINE_SIZE);
+		const struct tcp_hdr *h;
 		struct tcp_opts o;
 
 		e.is_syn_opts = mix & 1;
@@ -132,7 +148,7 @@ START_TEST(tcp_emit_and_parse_are_inverse)
 		ck_assert_uint_eq(tcp_hdr_len(h), p->len);
 		ck_assert_uint_eq(tcp_hdr_len(h) % 4, 0);
 		ck_assert(tcp_opts_parse(pkt_data(p) + TCP_HDR_LEN, p->len - TCP_HDR_LEN, &o));
-		ck_assert_int_eq(memcmp(&o, &e.opt, sizeof(o)), 0);
+		check_same(&o, &e.opt);
 		ck_assert_uint_eq(be32_get(h->seq), 3);
 		pkt_free(p);
 	}
