@@ -94,7 +94,10 @@ static const struct row {
 
 _Static_assert(NS_ARRAY_LEN(rows) <= AOPT_ROWS_MAX, "raise AOPT_ROWS_MAX");
 
-static const char *const congestion_names[] = { "reno", "cubic" };
+static const char *const congestion_names[NS_CC_COUNT] = {
+	[NS_CC_CUBIC] = "cubic",
+	[NS_CC_RENO] = "reno",
+};
 
 static const struct row *row_find(int level, int name)
 {

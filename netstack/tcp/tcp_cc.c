@@ -2,11 +2,13 @@
 /* tcp_cc.c - what all congestion control algorithms share (RFC 5681 3.1, 4.1) */
 #include "tcp/tcp_cc.h"
 
-#include <string.h>
-
 #include "base/attr.h"
+#include "ns/sock.h"
 
-static const struct tcp_cc_ops *const algorithms[] = { &tcp_cc_reno };
+static const struct tcp_cc_ops *const algorithms[NS_CC_COUNT] = {
+	[NS_CC_CUBIC] = &tcp_cc_cubic,
+	[NS_CC_RENO] = &tcp_cc_reno,
+};
 
 /** tcp_cc_initial_window() - RFC 6928 2: octets a new connection may send at once */
 uint32_t tcp_cc_initial_window(uint32_t mss)
@@ -73,15 +75,21 @@ uint32_t tcp_cc_slow_start(struct tcp_cc *cc, uint32_t acked)
 	return acked - used;
 }
 
-const struct tcp_cc_ops *tcp_cc_find(const char *name, size_t len)
+/** tcp_cc_get() - an algorithm by its number, or NULL */
+const struct tcp_cc_ops *tcp_cc_get(int algorithm)
 {
-	for (size_t i = 0; i < NS_ARRAY_LEN(algorithms); i++) {
-		size_t n = 0;
+	return algorithm >= 0 && algorithm < NS_CC_COUNT ? algorithms[algorithm] : NULL;
+}
 
-		while (algorithms[i]->name[n])
-			n++;
-		if (n == len && memcmp(algorithms[i]->name, name, len) == 0)
-			return algorithms[i];
-	}
-	return NULL;
+/**
+ * tcp_cc_switch() - another algorithm for a connection that lives, as Linux's TCP_CONGESTION
+ *
+ * Window and threshold stay; what the new one learns it learns from here on.
+ */
+void tcp_cc_switch(struct tcp_cc *cc, const struct tcp_cc_ops *ops)
+{
+	if (cc->ops == ops)
+		return;
+	cc->ops = ops;
+	ops->init(cc);
 }

@@ -26,6 +26,26 @@ enum {
 
 struct tcp_cc_ops;
 
+/** struct tcp_cc_cubic - state of cc_cubic.c; octets unless named otherwise */
+struct tcp_cc_cubic {
+	struct mono paused_at;    /* since when the program is the limit */
+	struct mono epoch;        /* when congestion avoidance began */
+	uint64_t grow_acked;      /* remainder of the window's growth, octets squared */
+	uint64_t min_rtt_ns;      /* of this round; UINT64_MAX: none */
+	uint64_t last_min_rtt_ns; /* of the round before */
+	uint64_t css_base_rtt_ns; /* when conservative slow start began */
+	uint32_t w_max;           /* window at the last loss */
+	uint32_t w_est;           /* where Reno would be */
+	uint32_t est_acked;       /* since w_est grew last */
+	uint32_t k_ms;            /* from epoch to w_max */
+	uint32_t round_left;      /* to be acknowledged until the round is over */
+	uint8_t sample_cnt;       /* round trips of this round, stops at 255 */
+	uint8_t css_rounds;
+	bool has_epoch;
+	bool is_paused;
+	bool is_css; /* in conservative slow start */
+};
+
 /** struct tcp_cc - the view an algorithm has; octets */
 struct tcp_cc {
 	const struct tcp_cc_ops *ops;
@@ -35,6 +55,7 @@ struct tcp_cc {
 		struct {
 			uint32_t acked; /* octets since cwnd grew last (RFC 3465 2.1) */
 		} reno;
+		struct tcp_cc_cubic cubic;
 	};
 };
 
@@ -49,7 +70,7 @@ struct tcp_cc_ack {
 
 /** struct tcp_cc_ops - one algorithm */
 struct tcp_cc_ops {
-	const char *name; /* as TCP_CONGESTION spells it */
+	const char *name;
 	void (*init)(struct tcp_cc *cc);
 	/** the window may grow; called in open, disorder and loss state */
 	void (*on_ack)(struct tcp_cc *cc, const struct tcp_cc_ack *a, struct mono now);
@@ -62,14 +83,16 @@ struct tcp_cc_ops {
 };
 
 extern const struct tcp_cc_ops tcp_cc_reno;
+extern const struct tcp_cc_ops tcp_cc_cubic;
 
 void tcp_cc_init(struct tcp_cc *cc, const struct tcp_cc_ops *ops, uint32_t mss);
 uint32_t tcp_cc_initial_window(uint32_t mss);
 void tcp_cc_set_mss(struct tcp_cc *cc, uint32_t mss);
 void tcp_cc_restart(struct tcp_cc *cc, uint64_t idle_ns, uint64_t rto_ns);
 uint32_t tcp_cc_slow_start(struct tcp_cc *cc, uint32_t acked);
-/** tcp_cc_find() - an algorithm by name, or NULL */
-const struct tcp_cc_ops *tcp_cc_find(const char *name, size_t len);
+
+const struct tcp_cc_ops *tcp_cc_get(int algorithm);
+void tcp_cc_switch(struct tcp_cc *cc, const struct tcp_cc_ops *ops);
 
 static inline bool tcp_cc_in_slow_start(const struct tcp_cc *cc)
 {

@@ -271,6 +271,7 @@ struct tcp_conn { /* NOLINT(clang-analyzer-optin.performance.Padding) */
 
 	/* recovery, see tcp_recovery.c */
 	struct tcp_cc cc;
+	uint8_t congestion; /* enum ns_congestion, for tcp_cc_init() */
 	enum tcp_ca ca;
 	struct seq recover;
 	struct seq limited_from; /* SND.NXT when disorder began (RFC 3042) */

@@ -219,6 +219,7 @@ enum drop tcp_listen_input(struct tcp_conn *lc, struct tcp_seg *s, const struct 
 /* What a connection has from its listener (linux: everything sk_clone() copies). */
 static void inherit(struct tcp_conn *c, const struct tcp_conn *lc)
 {
+	c->congestion = lc->congestion;
 	uint32_t flags = TCP_F_NODELAY | TCP_F_CORK | TCP_F_KEEPALIVE | TCP_F_SNDBUF_FIXED |
 			 TCP_F_RCVBUF_FIXED | TCP_F_NO_QUICKACK | TCP_F_LINGER0;
 

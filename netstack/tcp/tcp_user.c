@@ -469,6 +469,18 @@ static int set_hold(struct tcp_conn *c, uint32_t flag, bool on)
 	return 0;
 }
 
+static int set_congestion(struct tcp_conn *c, int value)
+{
+	const struct tcp_cc_ops *ops = tcp_cc_get(value);
+
+	if (!ops)
+		return -ENOENT;
+	c->congestion = (uint8_t)value;
+	if (c->cc.ops) /* else the handshake's end begins with it */
+		tcp_cc_switch(&c->cc, ops);
+	return 0;
+}
+
 static int user_setopt(void *conn, enum ns_sockopt opt, int value)
 {
 	struct tcp_conn *c = conn;
@@ -534,6 +546,8 @@ static int user_setopt(void *conn, enum ns_sockopt opt, int value)
 	case NS_TCP_NOTSENT_LOWAT:
 		c->notsent_lowat = value > 0 ? (uint32_t)value : UINT32_MAX;
 		return 0;
+	case NS_TCP_CONGESTION:
+		return set_congestion(c, value);
 	case NS_SOCKOPT_COUNT:
 		break;
 	}
@@ -626,6 +640,9 @@ static int user_getopt(void *conn, enum ns_sockopt opt, int *ret_value)
 		break;
 	case NS_TCP_NOTSENT_LOWAT:
 		v = (int)c->notsent_lowat; /* linux: -1 when not set */
+		break;
+	case NS_TCP_CONGESTION:
+		v = c->congestion;
 		break;
 	case NS_SOCKOPT_COUNT:
 		return -ENOPROTOOPT;

@@ -60,7 +60,15 @@ enum ns_sockopt {
 	NS_TCP_DEFER_ACCEPT,  /* seconds */
 	NS_TCP_WINDOW_CLAMP,  /* octets */
 	NS_TCP_NOTSENT_LOWAT, /* octets */
+	NS_TCP_CONGESTION,    /* enum ns_congestion */
 	NS_SOCKOPT_COUNT
+};
+
+/** enum ns_congestion - values of NS_TCP_CONGESTION; the first is the default */
+enum ns_congestion {
+	NS_CC_CUBIC, /* RFC 9438 with RFC 9406 */
+	NS_CC_RENO,  /* RFC 5681 */
+	NS_CC_COUNT
 };
 
 ns_must_check int ns_sock_open(struct ns_stack *s, ns_sock *ret_sock);

@@ -164,7 +164,7 @@ START_TEST(rfc5681_s3_1_timeout_leaves_one_segment_of_window)
 	expect(sum >= 1 && sum <= 3);
 	expect(ns_sock_tcp_info(rp.stack, c.sock, rp.now, &info) == 0);
 	expect(info.snd_cwnd == 1);
-	expect(info.snd_ssthresh == 5);
+	expect(info.snd_ssthresh == 7); /* CUBIC: seven tenths */
 	ns_sock_abort(rp.stack, c.sock);
 }
 END_TEST
@@ -531,7 +531,7 @@ START_TEST(rfc9937_s6_recovery_ends_at_ssthresh)
 	c.rcv += 10 * MSS;
 	rp_ack(&c);
 	expect(ns_sock_tcp_info(rp.stack, c.sock, rp.now, &info) == 0);
-	expect(info.snd_ssthresh == 5 && info.snd_cwnd >= 5 && info.snd_cwnd <= 6);
+	expect(info.snd_ssthresh == 7 && info.snd_cwnd >= 7 && info.snd_cwnd <= 8);
 	ns_sock_abort(rp.stack, c.sock);
 }
 END_TEST

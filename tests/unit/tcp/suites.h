@@ -5,6 +5,7 @@
 #include "unit.h"
 
 Suite *cc_suite(void);
+Suite *cubic_suite(void);
 Suite *fsm_suite(void);
 Suite *in_suite(void);
 Suite *isn_suite(void);

@@ -95,11 +95,23 @@ START_TEST(tcp_window_has_a_ceiling_and_never_falls_under_a_segment)
 }
 END_TEST
 
-START_TEST(tcp_algorithms_are_found_by_name)
+START_TEST(tcp_algorithms_have_numbers)
 {
-	ck_assert_ptr_eq(tcp_cc_find("reno", 4), &tcp_cc_reno);
-	ck_assert_ptr_null(tcp_cc_find("renoX", 5));
-	ck_assert_ptr_null(tcp_cc_find("", 0));
+	ck_assert_ptr_eq(tcp_cc_get(NS_CC_CUBIC), &tcp_cc_cubic);
+	ck_assert_ptr_eq(tcp_cc_get(NS_CC_RENO), &tcp_cc_reno);
+	ck_assert_ptr_null(tcp_cc_get(NS_CC_COUNT));
+	ck_assert_ptr_null(tcp_cc_get(-1));
+}
+END_TEST
+
+START_TEST(tcp_switch_keeps_window_and_threshold)
+{
+	cc.cwnd = 50000;
+	cc.ssthresh = 40000;
+	tcp_cc_switch(&cc, &tcp_cc_cubic);
+	ck_assert_ptr_eq(cc.ops, &tcp_cc_cubic);
+	ck_assert_uint_eq(cc.cwnd, 50000);
+	ck_assert_uint_eq(cc.ssthresh, 40000);
 }
 END_TEST
 
@@ -116,6 +128,7 @@ Suite *cc_suite(void)
 	tcase_add_test(t, rfc7661_no_growth_while_the_program_is_the_limit);
 	tcase_add_test(t, rfc5681_s4_1_idle_window_shrinks_to_the_restart_window);
 	tcase_add_test(t, tcp_window_has_a_ceiling_and_never_falls_under_a_segment);
-	tcase_add_test(t, tcp_algorithms_are_found_by_name);
+	tcase_add_test(t, tcp_algorithms_have_numbers);
+	tcase_add_test(t, tcp_switch_keeps_window_and_threshold);
 	return s;
 }

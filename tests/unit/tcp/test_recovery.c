@@ -14,10 +14,11 @@ static void teardown(void)
 	rig_free(t);
 }
 
-/* @segs full segments outstanding, more queued behind, all of it caught and forgotten. */
+/* @segs full segments outstanding, more queued behind, all of it caught and forgotten. Reno: half is easy to tell. */
 static void in_flight(const struct rig_opts *o, uint32_t segs, uint32_t more)
 {
 	t = rig_established(o);
+	tcp_cc_switch(&conn(t)->cc, &tcp_cc_reno);
 	conn(t)->cc.cwnd = segs * M;
 	rig_write(t, (segs + more) * M, false);
 	turn(t);

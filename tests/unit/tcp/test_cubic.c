@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_cubic.c - cc_cubic.c: RFC 9438, RFC 9406, against the formulas in floating point */
+#include <math.h>
+
+#include "rig.h"
+#include "suites.h"
+
+enum { MSS = 1000 };
+
+static struct tcp_cc cc;
+static struct mono now;
+
+static void setup(void)
+{
+	now = (struct mono){ NS_PER_SEC };
+	tcp_cc_init(&cc, &tcp_cc_cubic, MSS);
+}
+
+/** round_trip() - a whole window is acknowledged, a segment at a time, over @rtt_ns */
+static void round_trip(uint64_t rtt_ns)
+{
+	uint32_t segs = cc.cwnd / MSS;
+
+	for (uint32_t i = 0; i < segs; i++) {
+		struct tcp_cc_ack a = { .acked = MSS,
+					.flight = cc.cwnd,
+					.rtt_ns = rtt_ns,
+					.srtt_ns = rtt_ns,
+					.is_cwnd_limited = true };
+
+		now = mono_add(now, rtt_ns / segs);
+		cc.ops->on_ack(&cc, &a, now);
+	}
+}
+
+/** lose() - a loss at @cwnd, found and recovered at once */
+static void lose(uint32_t cwnd)
+{
+	cc.cwnd = cwnd;
+	cc.ops->on_loss(&cc, cwnd, now);
+	cc.cwnd = cc.ssthresh;
+	cc.ops->on_recovered(&cc, now);
+}
+
+START_TEST(rfc9438_s4_6_loss_leaves_seven_tenths)
+{
+	lose(1000 * MSS);
+	ck_assert_uint_eq(cc.ssthresh, 700 * MSS);
+	lose(2 * MSS);
+	ck_assert_uint_eq(cc.ssthresh, 2 * MSS);
+}
+END_TEST
+
+START_TEST(rfc9438_s4_2_window_follows_the_cubic_curve)
+{
+	const uint64_t rtt = 100 * NS_PER_MS;
+	const double w_max = 1000, k = cbrt(w_max * 0.3 / 0.4);
+
+	lose(1000 * MSS);
+
+	struct mono start = now;
+
+	/* 20 s: through the plateau at K = 9.1 s and well beyond it */
+	for (int i = 0; i < 200; i++) {
+		round_trip(rtt);
+
+		double t = (double)mono_since(now, start) / 1e9;
+		double want = 0.4 * pow(t - k, 3) + w_max;
+
+		ck_assert_double_ge((double)cc.cwnd / MSS, want * 0.97);
+		ck_assert_double_le((double)cc.cwnd / MSS, want * 1.03 + 1);
+	}
+}
+END_TEST
+
+START_TEST(rfc9438_s4_3_short_round_trips_do_as_well_as_reno)
+{
+	/* 1 ms: the cubic curve would gain nothing in a second, Reno gains a segment a round trip */
+	lose(20 * MSS);
+	for (int i = 0; i < 1000; i++)
+		round_trip(NS_PER_MS);
+	/* 9/17 segment a round trip up to 20 segments, one from there on */
+	ck_assert_uint_ge(cc.cwnd, 900 * MSS);
+	ck_assert_uint_le(cc.cwnd, 1020 * MSS);
+}
+END_TEST
+
+START_TEST(rfc9438_s4_7_fast_convergence_gives_way)
+{
+	lose(1000 * MSS);
+	lose(800 * MSS); /* below the last maximum: another flow wants room */
+	ck_assert_uint_eq(cc.cubic.w_max, 680 * MSS);
+	lose(900 * MSS);
+	ck_assert_uint_eq(cc.cubic.w_max, 900 * MSS);
+}
+END_TEST
+
+START_TEST(rfc9438_s5_8_idle_time_is_not_time_since_the_loss)
+{
+	lose(1000 * MSS);
+	round_trip(100 * NS_PER_MS);
+
+	struct tcp_cc_ack idle = { .acked = MSS, .is_cwnd_limited = false };
+	uint32_t before = cc.cwnd;
+
+	cc.ops->on_ack(&cc, &idle, now);
+	now = mono_add(now, 60 * NS_PER_SEC);
+	round_trip(100 * NS_PER_MS);
+	ck_assert_uint_ge(cc.cwnd, before);
+	ck_assert_uint_le(cc.cwnd, before + before / 20);
+}
+END_TEST
+
+START_TEST(rfc9438_target_grows_by_half_at_most)
+{
+	lose(10 * MSS);
+	now = mono_add(now, 3600 * NS_PER_SEC);
+
+	uint32_t before = cc.cwnd;
+
+	round_trip(100 * NS_PER_MS);
+	ck_assert_uint_le(cc.cwnd, before + before / 2 + MSS);
+}
+END_TEST
+
+START_TEST(rfc9406_s4_2_growing_round_trips_end_slow_start)
+{
+	uint64_t rtt = 40 * NS_PER_MS;
+	int rounds = 0;
+
+	while (tcp_cc_in_slow_start(&cc) && rounds < 40) {
+		round_trip(rtt);
+		rtt += rtt / 6; /* over an eighth a round: a queue builds */
+		rounds++;
+	}
+	ck_assert(!tcp_cc_in_slow_start(&cc));
+	ck_assert_int_ge(rounds, 5); /* conservative slow start lasts five rounds */
+	ck_assert_int_lt(rounds, 10);
+}
+END_TEST
+
+START_TEST(rfc9406_s4_2_noise_returns_to_slow_start)
+{
+	round_trip(40 * NS_PER_MS);
+	round_trip(60 * NS_PER_MS);
+	ck_assert(cc.cubic.is_css);
+	round_trip(40 * NS_PER_MS);
+	ck_assert(!cc.cubic.is_css);
+	ck_assert(tcp_cc_in_slow_start(&cc));
+}
+END_TEST
+
+START_TEST(rfc9406_steady_round_trips_keep_slow_start)
+{
+	for (int i = 0; i < 12; i++)
+		round_trip(40 * NS_PER_MS);
+	ck_assert(tcp_cc_in_slow_start(&cc));
+	ck_assert_uint_ge(cc.cwnd, 10u * MSS << 11);
+}
+END_TEST
+
+Suite *cubic_suite(void)
+{
+	Suite *s;
+	TCase *t = unit_suite("cubic", setup, NULL, &s);
+
+	tcase_add_test(t, rfc9438_s4_6_loss_leaves_seven_tenths);
+	tcase_add_test(t, rfc9438_s4_2_window_follows_the_cubic_curve);
+	tcase_add_test(t, rfc9438_s4_3_short_round_trips_do_as_well_as_reno);
+	tcase_add_test(t, rfc9438_s4_7_fast_convergence_gives_way);
+	tcase_add_test(t, rfc9438_s5_8_idle_time_is_not_time_since_the_loss);
+	tcase_add_test(t, rfc9438_target_grows_by_half_at_most);
+	tcase_add_test(t, rfc9406_s4_2_growing_round_trips_end_slow_start);
+	tcase_add_test(t, rfc9406_s4_2_noise_returns_to_slow_start);
+	tcase_add_test(t, rfc9406_steady_round_trips_keep_slow_start);
+	return s;
+}
