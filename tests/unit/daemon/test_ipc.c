@@ -203,7 +203,7 @@ END_TEST
 static void refuse(enum ipc_type type, const void *body, uint32_t fd_cnt, enum ipc_role from,
 		   enum ipc_role to)
 {
-	uint8_t raw[sizeof(struct ipc_header) + IPC_BODY_MAX] __attribute__((aligned(8)));
+	uint8_t raw[sizeof(struct ipc_header) + IPC_BODY_MAX] __attribute__((aligned(8))) = { 0 };
 	struct ipc_header h = { IPC_VERSION, (uint16_t)type, ipc_body_len(type) };
 
 	memcpy(raw, &h, sizeof(h));
@@ -340,7 +340,7 @@ END_TEST
 /* Not a fuzzer (tests/fuzz has one): a fixed number of random frames, none may crash or over-read. */
 START_TEST(random_bytes_do_no_harm)
 {
-	uint8_t raw[sizeof(struct ipc_header) + IPC_BODY_MAX] __attribute__((aligned(8)));
+	uint8_t raw[sizeof(struct ipc_header) + IPC_BODY_MAX] __attribute__((aligned(8))) = { 0 };
 	unsigned int seed = 1;
 	uint32_t passed = 0;
 
@@ -366,6 +366,7 @@ int main(void)
 	SRunner *r;
 	int failed;
 
+	tcase_set_timeout(t, 60); /* under sanitizers on a busy machine */
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, message_arrives_as_it_was_sent);
 	tcase_add_test(t, descriptor_is_consumed_and_arrives_close_on_exec);
