@@ -242,7 +242,7 @@ def listener_garbage():
         fail("something that is no notify descriptor was taken for one")
     for text, fds in ((b"GET / HTTP/1.1\r\n\r\n", []), (b"{", []), (b"{}", [fd]), (b"", []),
                       (state_json(os.getpid()), []), (state_json(os.getpid()), [fd, fd]),
-                      (state_json(os.getpid()), [fd] * 20), (state_json(0), [fd]),
+                      (state_json(os.getpid()), [fd] * 20), (state_json(-1), [fd]),
                       (b"[" * 5000, []), (b" " * 65536, [])):
         hand_over(text, fds)
     with socket.socket(socket.AF_UNIX) as s:  # longer than 1 MiB
