@@ -282,6 +282,24 @@ START_TEST(received_frame_is_kept_by_reference_or_copied_by_size)
 }
 END_TEST
 
+/* What was built in the packet itself goes with it: a copy, be the stream empty or not. */
+START_TEST(octets_inside_the_packet_are_copied)
+{
+	for (uint32_t round = 0; round < 2; round++) {
+		struct pkt *p = pkt_new_tx(&pkts);
+		struct chunk *c = chunk_new(&chunks, CHUNK_SMALL);
+
+		fill(pkt_push(p, 100), b.tail, 100);
+		fill(c->data, b.tail + 100, 600); /* too much to be copied as a whole */
+		ck_assert_int_eq(pkt_add_frag(p, c, 0, 600), 0);
+		chunk_unref(c);
+		ck_assert_int_eq(bytes_append_pkt(&b, p), 0);
+		pkt_free(p);
+		assert_stream(0, (round + 1) * 700);
+	}
+}
+END_TEST
+
 START_TEST(frame_that_fits_only_in_part_leaves_the_stream_as_it_was)
 {
 	struct pkt *p;
@@ -521,6 +539,7 @@ Suite *bytes_suite(void)
 	tcase_add_test(t, neighbouring_references_are_one_slice);
 	tcase_add_test(t, consume_gives_memory_back_as_it_goes);
 	tcase_add_test(t, received_frame_is_kept_by_reference_or_copied_by_size);
+	tcase_add_test(t, octets_inside_the_packet_are_copied);
 	tcase_add_test(t, frame_that_fits_only_in_part_leaves_the_stream_as_it_was);
 	tcase_add_test(t, frags_of_any_range_hold_its_octets);
 	tcase_add_test_raise_signal(t, range_beyond_the_stream_traps, UNIT_TRAP);

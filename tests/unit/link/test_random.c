@@ -212,6 +212,31 @@ START_TEST(frames_of_any_shape_are_cut_as_the_slow_segmenter_cuts_them)
 }
 END_TEST
 
+/* RFC 768: a UDP checksum of zero means none, so a sum that comes out as zero is sent as all ones. */
+START_TEST(checksum_of_zero_is_all_ones_in_udp_and_zero_in_tcp)
+{
+	static const struct {
+		uint16_t csum_off;
+		uint8_t want;
+	} rows[] = { { 6, 0xff }, { TCP_CSUM_OFF, 0x00 } };
+
+	for (size_t i = 0; i < NS_ARRAY_LEN(rows); i++) {
+		auto_free(pkt) p = pkt_new_tx(&pkts);
+		uint8_t *frame = pkt_push(p, L3 + 20 + 20), *field;
+
+		memset(frame, 0, L3 + 20 + 20);
+		field = frame + L3 + 20 + rows[i].csum_off;
+		put16(field, 0xffff); /* a pseudo-header's sum that the zeros leave as it is */
+		p->csum = PKT_CSUM_PARTIAL;
+		p->csum_start = L3 + 20;
+		p->csum_off = rows[i].csum_off;
+		offload_fill_csum(p);
+		ck_assert_uint_eq(field[0], rows[i].want);
+		ck_assert_uint_eq(field[1], rows[i].want);
+	}
+}
+END_TEST
+
 /* --- a link and its device --------------------------------------------------------------------- */
 
 static uint64_t frame_hash(const uint8_t *frame, uint32_t len)
@@ -346,6 +371,7 @@ Suite *random_suite(void)
 	TCase *t = unit_suite("link/random", setup, teardown, &s);
 
 	tcase_add_loop_test(t, frames_of_any_shape_are_cut_as_the_slow_segmenter_cuts_them, 0, 6);
+	tcase_add_test(t, checksum_of_zero_is_all_ones_in_udp_and_zero_in_tcp);
 	tcase_add_loop_test(t, wire_carries_every_frame_once_and_in_order_in_any_mode_and_mood, 0,
 			    2 * (int)NS_ARRAY_LEN(link_rows));
 	return s;
