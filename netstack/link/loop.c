@@ -9,6 +9,7 @@ struct link *loop_new(struct pool *pkts, struct ns_stats *stats)
 {
 	static const struct ns_link_config config = {
 		.name = "lo",
+		.ifindex = 1, /* linux LOOPBACK_IFINDEX */
 		.mtu = LINK_LOOP_MTU,
 		.is_up = true,
 		.is_noarp = true,

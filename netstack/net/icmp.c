@@ -208,6 +208,8 @@ static enum drop error_input(struct net *n, const struct pkt *p, const struct ic
 		return DROP_ICMP_NO_MATCH;
 	if (!error_of(icmp, be16_get(h.len), &e))
 		return DROP_ICMP_IGNORED;
+	e.type = icmp->type;
+	e.code = icmp->code;
 	e.local.addr = ns_addr_v4(be32_get(h.src));
 	e.remote.addr = ns_addr_v4(be32_get(h.dst));
 	quote_parse(&e, h.proto, l4);
@@ -264,15 +266,16 @@ static bool may_answer(const struct pkt *p, const struct ip_rx *ip)
 }
 
 /**
- * icmp_unreachable() - tell the sender of @p that it cannot be delivered
+ * icmp_error() - tell the sender of @p what became of it
  * @n:		IP layer
  * @p:		Packet, its head at the transport header and l3_off at its IP header; borrowed
  * @ip:		What IP knows of it
- * @code:	enum icmp4_unreach
+ * @type:	ICMP4_UNREACH or ICMP4_TIME_EXCEEDED
+ * @code:	Of the type
  * @now:	Time
  */
-void icmp_unreachable(struct net *n, const struct pkt *p, const struct ip_rx *ip, uint8_t code,
-		      struct mono now)
+void icmp_error(struct net *n, const struct pkt *p, const struct ip_rx *ip, uint8_t type,
+		uint8_t code, struct mono now)
 {
 	auto_free(pkt) out = NULL;
 	uint32_t hdr_len = (uint32_t)p->head - p->l3_off;
@@ -290,9 +293,16 @@ void icmp_unreachable(struct net *n, const struct pkt *p, const struct ip_rx *ip
 	if (!out || add_payload(out, p, p->l3_off, len) < 0)
 		return;
 	h = PKT_PUSH(out, struct icmp4_hdr);
-	*h = (struct icmp4_hdr){ .type = ICMP4_UNREACH, .code = code };
+	*h = (struct icmp4_hdr){ .type = type, .code = code };
 	if (send_back(n, take(out), ip, (uint8_t)(0xc0 | (ip->tos & 0x1e)), now) == 0)
 		stat_inc(n->core->stats, STAT_ICMP_ERRORS);
+}
+
+/** icmp_unreachable() - icmp_error() of type "unreachable"; @code: enum icmp4_unreach */
+void icmp_unreachable(struct net *n, const struct pkt *p, const struct ip_rx *ip, uint8_t code,
+		      struct mono now)
+{
+	icmp_error(n, p, ip, ICMP4_UNREACH, code, now);
 }
 
 /**
@@ -306,7 +316,9 @@ void icmp_report(struct net *n, const struct pkt *p, int err, struct mono now)
 {
 	const struct net_proto *proto;
 	uint8_t l4[QUOTE_MIN];
-	struct icmp_err e = { .err = err, .is_hard = true };
+	struct icmp_err e = {
+		.err = err, .type = ICMP4_UNREACH, .code = ICMP4_UNREACH_HOST, .is_hard = true
+	};
 	struct ip4_hdr h;
 
 	if (!pkt_copy_out(p, 0, &h, sizeof(h)) || !pkt_copy_out(p, ip4_hdr_len(&h), l4, sizeof(l4)))

@@ -31,6 +31,8 @@ struct icmp_limit {
 void icmp_limit_init(struct icmp_limit *lim);
 ns_must_check enum drop icmp_input(struct net *n, struct pkt *p, const struct ip_rx *ip,
 				   struct mono now);
+void icmp_error(struct net *n, const struct pkt *p, const struct ip_rx *ip, uint8_t type,
+		uint8_t code, struct mono now);
 void icmp_unreachable(struct net *n, const struct pkt *p, const struct ip_rx *ip, uint8_t code,
 		      struct mono now);
 void icmp_report(struct net *n, const struct pkt *p, int err, struct mono now);

@@ -9,6 +9,8 @@
  * ours if the local routing table says so, whatever link it came by (the weak model of RFC 1122
  * 3.3.4.2, as Linux). Loopback addresses are only believed from the loop link.
  *
+ * Fragments go through frag.c, and what it puts together goes on as if it had come in one piece.
+ *
  * A super-frame is one packet whose total length covers all of its segments; longer than 65535 it
  * carries 0 there (linux v6.3 iph_totlen()) and is as long as the frame.
  *
@@ -153,7 +155,7 @@ static enum drop deliver(struct net *n, struct pkt *p, const struct ip_rx *ip, s
 		return proto->ops->input(proto->self, p, ip, now);
 	if (ip->proto == IP_PROTO_ICMP)
 		return icmp_input(n, p, ip, now);
-	/* without a UDP there is no port that is not closed */
+	/* where no UDP is registered, no port is open */
 	icmp_unreachable(n, p, ip,
 			 ip->proto == IP_PROTO_UDP ? ICMP4_UNREACH_PORT : ICMP4_UNREACH_PROTO, now);
 	pkt_free(p);
@@ -167,8 +169,6 @@ static enum drop check_packet(const struct net *n, struct link *l, const struct 
 		return DROP_IP4_BAD_SRC;
 	if (!is_for_us(n, l, &ip->dst, &ip->is_bcast))
 		return DROP_IP4_NOT_US;
-	if (be16_get(h->frag) & (IP4_MF | IP4_OFF_MASK))
-		return DROP_IP4_FRAGMENT;
 	if (ip4_hdr_len(h) > sizeof(*h) &&
 	    !are_options_ok((const uint8_t *)(h + 1), ip4_hdr_len(h) - (uint32_t)sizeof(*h)))
 		return DROP_IP4_OPTIONS;
@@ -207,6 +207,12 @@ enum drop ip4_input(struct net *n, struct link *l, struct pkt *p, bool is_bcast,
 	why = check_packet(n, l, h, &ip);
 	if (why != DROP_NONE)
 		return why;
+	if (ns_unlikely(be16_get(h->frag) & (IP4_MF | IP4_OFF_MASK))) {
+		struct pkt *whole;
+
+		why = frag_input(n, take(mine), &ip, now, &whole);
+		return whole ? deliver(n, whole, &ip, now) : why;
+	}
 	NS_BUG_ON(!pkt_pull(p, ip4_hdr_len(h)));
 	p->l4_off = (uint16_t)p->head;
 	ip.csum_ok = is_csum_trusted(p);
@@ -242,33 +248,14 @@ static int xmit(struct net *n, const struct dst *d, struct pkt *p, struct mono n
 	return link_output(l, p);
 }
 
-/**
- * ip4_output() - net_output() for IPv4
- * @n:		IP layer
- * @d:		Path
- * @ip:		What goes into the header
- * @p:		Packet, its head at the transport header; Consumes @p
- * @now:	Time
- *
- * Return: 0, -EMSGSIZE when it fits neither the path nor the length field, or what the neighbour
- * table or the link say
- */
-int ip4_output(struct net *n, const struct dst *d, const struct ip_tx *ip, struct pkt *p,
-	       struct mono now)
+/* Put the header in front: @len octets in all, @frag the flags and the offset. */
+static void header_push(struct pkt *p, const struct ip_tx *ip, uint32_t len, uint32_t id,
+			uint32_t frag)
 {
-	uint32_t len = pkt_len(p) + IP4_HDR_LEN, id, flags, src, dst;
+	uint32_t src = ns_addr_to_v4(&ip->src), dst = ns_addr_to_v4(&ip->dst);
 	struct ip4_hdr *h;
 	uint32_t sum;
 
-	if (ns_unlikely(len > IP4_LEN_MAX || (p->gso_segs <= 1 && len > d->mtu))) {
-		stat_inc(n->core->stats, STAT_LINK_TX_TOO_LONG);
-		pkt_free(p);
-		return -EMSGSIZE;
-	}
-	id = id_take(n, ip, p->gso_segs);
-	flags = ip->dont_fragment ? IP4_DF : 0;
-	src = ns_addr_to_v4(&ip->src);
-	dst = ns_addr_to_v4(&ip->dst);
 	p->l4_off = (uint16_t)p->head;
 	h = PKT_PUSH(p, struct ip4_hdr);
 	p->l3_off = (uint16_t)p->head;
@@ -277,14 +264,105 @@ int ip4_output(struct net *n, const struct dst *d, const struct ip_tx *ip, struc
 		.tos = ip->tos,
 		.len = be16((uint16_t)len),
 		.id = be16((uint16_t)id),
-		.frag = be16((uint16_t)flags),
+		.frag = be16((uint16_t)frag),
 		.ttl = ip->ttl ? ip->ttl : IP4_TTL_DEFAULT,
 		.proto = ip->proto,
 		.src = be32(src),
 		.dst = be32(dst),
 	};
-	sum = ((uint32_t)h->vhl << 8) + h->tos + len + id + flags + ((uint32_t)h->ttl << 8) +
+	sum = ((uint32_t)h->vhl << 8) + h->tos + len + id + frag + ((uint32_t)h->ttl << 8) +
 	      h->proto + (src >> 16) + (src & 0xffff) + (dst >> 16) + (dst & 0xffff);
 	h->csum = be16(csum_finish(sum));
+}
+
+/* Append @len octets of @from from @off (octets from its head) on; payload by reference. */
+static int add_slice(struct pkt *to, const struct pkt *from, uint32_t off, uint32_t len)
+{
+	uint32_t at = 0, n;
+	int r = 0;
+
+	if (off < from->len) {
+		n = ns_min_u(len, from->len - off);
+		if (from->lin)
+			r = pkt_add_frag(to, from->lin, from->head + off, n);
+		else
+			memcpy(pkt_push(to, n), pkt_data(from) + off, n);
+		off += n;
+		len -= n;
+	}
+	at = from->len;
+	for (uint32_t i = 0; r == 0 && len > 0 && i < from->frag_cnt; i++) {
+		const struct pkt_frag *f = &from->frag[i];
+
+		if (off < at + f->len) {
+			n = ns_min_u(len, at + f->len - off);
+			r = pkt_add_frag(to, f->chunk, f->off + (off - at), n);
+			off += n;
+			len -= n;
+		}
+		at += f->len;
+	}
+	return r;
+}
+
+/*
+ * RFC 791 3.2: as many packets as it takes, all but the last a multiple of 8 octets. The transport's
+ * checksum is complete already: no device can do it over several packets.
+ */
+static int fragment(struct net *n, const struct dst *d, const struct ip_tx *ip, struct pkt *p,
+		    struct mono now)
+{
+	auto_free(pkt) mine = p;
+	uint32_t len = pkt_len(mine), step = (d->mtu - IP4_HDR_LEN) & ~7u;
+	uint32_t id = id_take(n, ip, 1);
+	int r = 0;
+
+	NS_BUG_ON(mine->csum == PKT_CSUM_PARTIAL);
+	stat_inc(n->core->stats, STAT_IP_FRAGMENTED);
+	for (uint32_t off = 0; r == 0 && off < len; off += step) {
+		uint32_t part = ns_min_u(step, len - off);
+		struct pkt *q = pkt_new_tx(&n->core->pkts);
+
+		if (!q)
+			return -ENOBUFS;
+		if (add_slice(q, mine, off, part) < 0) {
+			pkt_free(q);
+			return -ENOBUFS;
+		}
+		q->csum = PKT_CSUM_FULL;
+		header_push(q, ip, part + IP4_HDR_LEN, id,
+			    off / 8 | (off + part < len ? IP4_MF : 0u));
+		stat_inc(n->core->stats, STAT_IP_FRAGS_OUT);
+		r = xmit(n, d, q, now);
+	}
+	return r;
+}
+
+/**
+ * ip4_output() - net_output() for IPv4
+ * @n:		IP layer
+ * @d:		Path
+ * @ip:		What goes into the header
+ * @p:		Packet, its head at the transport header; Consumes @p
+ * @now:	Time
+ *
+ * A packet that is longer than the path takes is sent in fragments, unless that is forbidden.
+ *
+ * Return: 0, -EMSGSIZE when it fits neither the path nor the length field, or what the neighbour
+ * table or the link say
+ */
+int ip4_output(struct net *n, const struct dst *d, const struct ip_tx *ip, struct pkt *p,
+	       struct mono now)
+{
+	uint32_t len = pkt_len(p) + IP4_HDR_LEN;
+
+	if (ns_unlikely(len > IP4_LEN_MAX || (p->gso_segs <= 1 && len > d->mtu))) {
+		if (len <= IP4_LEN_MAX && !ip->dont_fragment && p->csum != PKT_CSUM_PARTIAL)
+			return fragment(n, d, ip, p, now);
+		stat_inc(n->core->stats, STAT_LINK_TX_TOO_LONG);
+		pkt_free(p);
+		return -EMSGSIZE;
+	}
+	header_push(p, ip, len, id_take(n, ip, p->gso_segs), ip->dont_fragment ? IP4_DF : 0);
 	return xmit(n, d, p, now);
 }

@@ -44,9 +44,9 @@
 
 enum {
 	BUCKETS = 1024,
-	PROBES_MAX = 3, /* linux mcast_solicit, ucast_solicit */
-	QUEUE_FRAMES = 16,
-	QUEUE_LEN = 65536, /* octets */
+	PROBES_MAX = 3,     /* linux mcast_solicit, ucast_solicit */
+	QUEUE_FRAMES = 64,  /* the longest datagram in fragments, as linux unres_qlen_bytes lets */
+	QUEUE_LEN = 131072, /* octets */
 };
 
 #define RETRANS_NS   NS_PER_SEC

@@ -83,6 +83,7 @@ struct net *net_new(struct ns_core *core)
 	n->core = core;
 	ip4_ids_init(&n->ids, core->env);
 	icmp_limit_init(&n->icmp_limit);
+	frags_init(&n->frags);
 	n->neighs = neigh_table_new(core, &ops, n);
 	if (!n->neighs || route_init(&n->routes) < 0 || add_loopback(n) < 0) {
 		net_free(n);
@@ -96,6 +97,7 @@ void net_free(struct net *n)
 {
 	if (!n)
 		return;
+	frags_done(n);
 	neigh_table_free(n->neighs);
 	for (uint32_t i = 0; i < n->link_cnt; i++)
 		link_free(n->links[i]);
@@ -361,6 +363,114 @@ int net_route(struct net *n, const struct ns_addr *dst, const struct ns_addr *sr
 		return err;
 	*ret_dst = d;
 	return 0;
+}
+
+static struct link *link_by_ifindex(const struct net *n, uint32_t ifindex)
+{
+	for (uint32_t i = 0; i < n->link_cnt; i++)
+		if (n->links[i]->config.ifindex == ifindex)
+			return n->links[i];
+	return NULL;
+}
+
+static struct link *link_of_addr(const struct net *n, const struct ns_addr *a)
+{
+	for (uint32_t i = 0; i < n->addr_cnt; i++)
+		if (ns_addr_eq(&n->addrs[i].addr, a))
+			return n->links[n->addrs[i].link_id];
+	return NULL;
+}
+
+bool net_has_link(const struct net *n, uint32_t ifindex)
+{
+	return link_by_ifindex(n, ifindex) != NULL;
+}
+
+uint32_t net_link_ifindex(const struct link *l)
+{
+	return l->config.ifindex;
+}
+
+uint32_t net_ifindex_of(const struct net *n, const struct ns_addr *a)
+{
+	const struct link *l = link_of_addr(n, a);
+	const struct ns_route *r;
+
+	if (l)
+		return l->config.ifindex;
+	if (ns_addr_is_loopback(a))
+		return n->links[LINK_LOOP_ID]->config.ifindex;
+	return route_find(&n->routes, a, &r) == 0 ? n->links[r->link_id]->config.ifindex : 0;
+}
+
+void net_loop_dst(const struct net *n, const struct ns_addr *dst, struct dst *ret_dst)
+{
+	*ret_dst = (struct dst){ .link = n->links[LINK_LOOP_ID],
+				 .nexthop = *dst,
+				 .mtu = LINK_LOOP_MTU,
+				 .generation = n->routes.generation };
+}
+
+/*
+ * To a group: by the link that was asked for, else by that of the source address, else by a route
+ * (linux v6.1 net/ipv4/route.c ip_route_output_key_hash_rcu()).
+ */
+static int route_group(const struct net *n, const struct ns_addr *dst, uint32_t ifindex,
+		       struct dst *d)
+{
+	const struct ns_route *r = NULL;
+	struct link *l = ifindex                   ? link_by_ifindex(n, ifindex)
+			 : ns_addr_is_any(&d->src) ? NULL
+						   : link_of_addr(n, &d->src);
+	int err;
+
+	if (!l && ifindex)
+		return -ENODEV;
+	if (!l) {
+		err = route_find(&n->routes, dst, &r);
+		if (err < 0)
+			return err;
+		l = n->links[r->link_id];
+		if (ns_addr_is_any(&d->src))
+			d->src = r->prefsrc;
+	}
+	d->link = l;
+	d->mtu = l->config.mtu;
+	d->nexthop = ns_addr_is_multicast(dst) ? *dst : ns_addr_v4(UINT32_MAX);
+	if (ns_addr_is_any(&d->src) && l->is_loop)
+		d->src = ns_addr_v4(0x7f000001);
+	if (ns_addr_is_any(&d->src) && !net_src_for(n, l, dst, &d->src))
+		return -ENETUNREACH;
+	return 0;
+}
+
+int net_route_dgram(struct net *n, const struct ns_addr *dst, const struct ns_addr *src,
+		    uint32_t ifindex, struct dst *ret_dst, bool *ret_is_group, bool *ret_is_bcast)
+{
+	struct dst d = { .generation = n->routes.generation };
+	const struct ns_route *local = route_find_local(&n->routes, dst);
+	bool is_bcast =
+		ns_addr_to_v4(dst) == UINT32_MAX || (local && local->type == NS_ROUTE_BROADCAST);
+	int err;
+
+	if (!ns_addr_is_v4(dst) && !ns_addr_is_any(dst))
+		return -EAFNOSUPPORT;
+	*ret_is_bcast = is_bcast;
+	*ret_is_group = is_bcast || ns_addr_is_multicast(dst);
+	if (!*ret_is_group) {
+		err = net_route(n, dst, src, &d);
+		if (err == 0 && ifindex && !d.link->is_loop && d.link->config.ifindex != ifindex)
+			err = -ENETUNREACH;
+	} else {
+		if (src)
+			d.src = *src;
+		if (local && ifindex == 0)
+			ifindex = n->links[local->link_id]->config.ifindex;
+		err = route_group(n, dst, ifindex, &d);
+	}
+	if (err == 0)
+		*ret_dst = d;
+	return err;
 }
 
 bool net_dst_is_current(const struct net *n, const struct dst *d)

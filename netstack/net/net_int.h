@@ -3,6 +3,7 @@
 #pragma once
 
 #include "link/link.h"
+#include "net/frag.h"
 #include "net/icmp.h"
 #include "net/ip4.h"
 #include "net/neigh.h"
@@ -31,6 +32,7 @@ struct net {
 	struct neigh_table *neighs;
 	struct ip4_ids ids;
 	struct icmp_limit icmp_limit;
+	struct frags frags;
 	struct net_proto protos[256];
 };
 

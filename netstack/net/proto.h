@@ -67,6 +67,7 @@ struct icmp_err {
 	uint32_t seq;                     /* quoted TCP sequence number, valid when has_seq */
 	uint32_t mtu;                     /* next-hop MTU, octets, when is_frag_needed */
 	int err;                          /* negative errno the error stands for */
+	uint8_t type, code; /* of the ICMP message; of "host unreachable" for our own */
 	bool has_seq;
 	bool is_frag_needed;
 	bool is_hard; /* aborts a connection in SYN-SENT (RFC 1122 4.2.3.9, RFC 5461) */
@@ -104,6 +105,24 @@ struct ip_tx {
  */
 ns_must_check int net_route(struct net *n, const struct ns_addr *dst, const struct ns_addr *src,
 			    struct dst *ret_dst);
+/**
+ * net_route_dgram() - net_route() that also knows broadcast and multicast
+ * @src:	Any: choose
+ * @ifindex:	Link to leave by, 0: by route
+ * @ret_is_group:	Broadcast or multicast: several may hear it, and members of it on this host
+ * @ret_is_bcast:	Broadcast: needs SO_BROADCAST
+ */
+ns_must_check int net_route_dgram(struct net *n, const struct ns_addr *dst,
+				  const struct ns_addr *src, uint32_t ifindex, struct dst *ret_dst,
+				  bool *ret_is_group, bool *ret_is_bcast);
+/** net_ifindex_of() - the link that has address @a, or that a route to @a leaves by; 0: none */
+uint32_t net_ifindex_of(const struct net *n, const struct ns_addr *a);
+/** net_has_link() - is there a link of that number? */
+bool net_has_link(const struct net *n, uint32_t ifindex);
+/** net_link_ifindex() - the container's number of a link */
+uint32_t net_link_ifindex(const struct link *l);
+/** net_loop_dst() - the path to ourselves, for a copy of what goes to a group */
+void net_loop_dst(const struct net *n, const struct ns_addr *dst, struct dst *ret_dst);
 /** net_dst_is_current() - false: routes changed since, look up again */
 bool net_dst_is_current(const struct net *n, const struct dst *d);
 /** net_dst_room() - packets this path's link takes now without queueing beyond its limit; 0: come back, the transport is woken by its writable hook */
@@ -191,6 +210,20 @@ struct user_ops {
 	ns_sock (*handle)(const void *user);
 };
 
+/** struct dgram_ops - what a transport of datagrams has besides; as ns_dgram_* in ns/sock.h */
+struct dgram_ops {
+	int (*connect)(void *c, const struct ns_endpoint *remote); /* NULL: undo */
+	int (*send)(void *c, const struct ns_dgram_tx *tx, const struct ns_iov *iov,
+		    uint32_t iov_cnt, struct mono now);
+	int (*peek)(void *c, uint32_t idx, struct ns_dgram_rx *ret_rx, struct ns_iov *iov);
+	void (*consume)(void *c, uint32_t cnt);
+	bool (*take_error)(void *c, struct ns_dgram_err *ret_err);
+	int (*group)(void *c, const struct ns_addr *group, const struct ns_addr *local,
+		     uint32_t ifindex, bool is_join);
+	int (*multicast_if)(void *c, const struct ns_addr *local, uint32_t ifindex);
+	uint64_t (*dropped)(void *c);
+};
+
 /**
  * struct transport_ops - what the socket layer calls; @c is the transport's own connection object
  *
@@ -199,6 +232,7 @@ struct user_ops {
  * pointer is dead for the caller from then on. user == NULL: nobody to tell.
  */
 struct transport_ops {
+	const struct dgram_ops *dgram; /* NULL: a stream */
 	int (*open)(void *self, void *user, void **ret_c);
 	void (*set_user)(void *c, void *user);
 	int (*bind)(void *c, const struct ns_endpoint *local);

@@ -548,6 +548,14 @@ static int user_setopt(void *conn, enum ns_sockopt opt, int value)
 		return 0;
 	case NS_TCP_CONGESTION:
 		return set_congestion(c, value);
+	case NS_SO_BROADCAST:
+	case NS_SO_NO_CHECK:
+	case NS_IP_MTU_DISCOVER:
+	case NS_IP_RECVERR:
+	case NS_IP_MULTICAST_TTL:
+	case NS_IP_MULTICAST_LOOP:
+	case NS_IP_MULTICAST_ALL:
+	case NS_DGRAM_INFO:
 	case NS_SOCKOPT_COUNT:
 		break;
 	}
@@ -644,6 +652,14 @@ static int user_getopt(void *conn, enum ns_sockopt opt, int *ret_value)
 	case NS_TCP_CONGESTION:
 		v = c->congestion;
 		break;
+	case NS_SO_BROADCAST:
+	case NS_SO_NO_CHECK:
+	case NS_IP_MTU_DISCOVER:
+	case NS_IP_RECVERR:
+	case NS_IP_MULTICAST_TTL:
+	case NS_IP_MULTICAST_LOOP:
+	case NS_IP_MULTICAST_ALL:
+	case NS_DGRAM_INFO:
 	case NS_SOCKOPT_COUNT:
 		return -ENOPROTOOPT;
 	}

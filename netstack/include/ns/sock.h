@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sock.h - stream sockets of the stack, by handle
+ * sock.h - sockets of the stack, by handle: streams (TCP) and datagrams (UDP)
  *
  * A handle is index and generation: a stale one is answered -EBADF, never mistaken for another.
  * Handles of accepted connections come from ns_sock_accept().
@@ -61,6 +61,14 @@ enum ns_sockopt {
 	NS_TCP_WINDOW_CLAMP,  /* octets */
 	NS_TCP_NOTSENT_LOWAT, /* octets */
 	NS_TCP_CONGESTION,    /* enum ns_congestion */
+	NS_SO_BROADCAST,      /* bool; datagrams only, as all that follow */
+	NS_SO_NO_CHECK,       /* bool: send without checksum (RFC 1122 4.1.3.4) */
+	NS_IP_MTU_DISCOVER,   /* IP_PMTUDISC_* of Linux: 0 never sets DF .. 5 */
+	NS_IP_RECVERR,        /* bool: keep ICMP errors, of unconnected sockets, too */
+	NS_IP_MULTICAST_TTL,
+	NS_IP_MULTICAST_LOOP, /* bool: members on this host hear what we send */
+	NS_IP_MULTICAST_ALL,  /* bool: hear groups that other sockets joined */
+	NS_DGRAM_INFO, /* bool; for the embedder, who wants ns_dgram_rx of each datagram: kept, no effect */
 	NS_SOCKOPT_COUNT
 };
 
@@ -129,6 +137,90 @@ struct ns_tcp_info {
 
 ns_must_check int ns_sock_tcp_info(struct ns_stack *s, ns_sock h, struct mono now,
 				   struct ns_tcp_info *ret_info);
+
+/* ---- datagrams ------------------------------------------------------------------------------- */
+
+/** NS_DGRAM_MAX - octets of the longest UDP payload over IPv4 */
+#define NS_DGRAM_MAX 65507u
+/** NS_DGRAM_IOVS - iovecs that hold any received datagram */
+#define NS_DGRAM_IOVS 18u
+
+/** struct ns_dgram_tx - where a datagram goes, and how */
+struct ns_dgram_tx {
+	bool has_to; /* false: to the connected peer */
+	struct ns_endpoint to;
+	struct ns_addr from; /* IP_PKTINFO: source address; any: the socket's, or chosen */
+	uint32_t ifindex;    /* IP_PKTINFO: link to leave by; 0: by route */
+	int16_t ttl, tos;    /* -1: the socket's */
+};
+
+/** struct ns_dgram_rx - a received datagram */
+struct ns_dgram_rx {
+	struct ns_endpoint from, to;
+	uint32_t ifindex; /* of the link it came by; 1: loop */
+	uint32_t len;     /* octets */
+	uint8_t ttl, tos;
+	struct mono time;
+};
+
+/** enum ns_err_origin - SO_EE_ORIGIN_* of Linux */
+enum ns_err_origin {
+	NS_ERR_LOCAL = 1,
+	NS_ERR_ICMP = 2,
+};
+
+/** struct ns_dgram_err - what an ICMP error said about a datagram sent before */
+struct ns_dgram_err {
+	int err;        /* negative errno */
+	uint8_t origin; /* enum ns_err_origin */
+	uint8_t type, code;
+	uint32_t info; /* next-hop MTU with EMSGSIZE */
+	struct ns_addr offender;
+	struct ns_endpoint to; /* of the datagram */
+	bool is_fatal; /* for a connected socket without NS_IP_RECVERR, too: its next call fails with it */
+};
+
+/** ns_dgram_open() - a UDP socket; bind, setopt, local, remote and close are those of ns_sock_* */
+ns_must_check int ns_dgram_open(struct ns_stack *s, ns_sock *ret_sock);
+/** ns_dgram_connect() - hear and speak to @remote alone; NULL: undo. -ENETUNREACH -EACCES (broadcast) -EADDRNOTAVAIL ... */
+ns_must_check int ns_dgram_connect(struct ns_stack *s, ns_sock h, const struct ns_endpoint *remote);
+/**
+ * ns_dgram_send() - one datagram
+ * @iov:	Payload, copied; @iov_cnt 0: empty
+ *
+ * Binds to a chosen port when that was not done.
+ *
+ * Return: 0, -EAGAIN (the link has no room: NS_EV_OUT tells when), -EDESTADDRREQ -EMSGSIZE -EACCES
+ * -EINVAL -ENETUNREACH -EHOSTUNREACH -ENOBUFS
+ */
+ns_must_check int ns_dgram_send(struct ns_stack *s, ns_sock h, const struct ns_dgram_tx *tx,
+				const struct ns_iov *iov, uint32_t iov_cnt, struct mono now);
+/**
+ * ns_dgram_peek() - the received datagram number @idx from the oldest (0) on
+ * @iov:	NS_DGRAM_IOVS entries, valid until ns_dgram_consume()
+ *
+ * Return: iovecs set (0: an empty datagram), -EAGAIN when there are not so many
+ */
+ns_must_check int ns_dgram_peek(struct ns_stack *s, ns_sock h, uint32_t idx,
+				struct ns_dgram_rx *ret_rx, struct ns_iov *iov);
+/** ns_dgram_consume() - drop the oldest @cnt datagrams */
+void ns_dgram_consume(struct ns_stack *s, ns_sock h, uint32_t cnt);
+/** ns_dgram_take_error() - the oldest error; false when there is none. NS_EV_ERR tells that there is one */
+bool ns_dgram_take_error(struct ns_stack *s, ns_sock h, struct ns_dgram_err *ret_err);
+/**
+ * ns_dgram_group() - join or leave a multicast group
+ * @ifindex:	0: the link of @local, or of the route to @group
+ * @local:	any: see @ifindex
+ *
+ * Return: 0, -EINVAL (no group), -ENODEV, -EADDRINUSE (joined), -EADDRNOTAVAIL (not joined), -ENOBUFS
+ */
+ns_must_check int ns_dgram_group(struct ns_stack *s, ns_sock h, const struct ns_addr *group,
+				 const struct ns_addr *local, uint32_t ifindex, bool is_join);
+/** ns_dgram_multicast_if() - the link and source of multicast datagrams; both 0: by route again. -EADDRNOTAVAIL */
+ns_must_check int ns_dgram_multicast_if(struct ns_stack *s, ns_sock h, const struct ns_addr *local,
+					uint32_t ifindex);
+/** ns_dgram_dropped() - datagrams lost because the receive queue was full */
+uint64_t ns_dgram_dropped(struct ns_stack *s, ns_sock h);
 
 /** ns_stack_next_event() - the next socket with news; false when there is none */
 bool ns_stack_next_event(struct ns_stack *s, struct ns_event *ret_event);

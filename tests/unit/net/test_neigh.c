@@ -68,8 +68,8 @@ static void setup(void)
 	core.stats = &stats;
 	core.limits.neighbours = CAP;
 	timers_init(&core.timers);
-	pool_init(&core.pkts, "pkt", sizeof(struct pkt), 64, 4);
-	chunk_pools_init(&core.chunks, 4, 64, 4);
+	pool_init(&core.pkts, "pkt", sizeof(struct pkt), 128, 4);
+	chunk_pools_init(&core.chunks, 4, 128, 4);
 	t = neigh_table_new(&core, &ops, NULL);
 	ck_assert_ptr_nonnull(t);
 	now.ns = 100 * NS_PER_SEC;
@@ -194,26 +194,26 @@ START_TEST(a_late_answer_stops_the_requests)
 }
 END_TEST
 
-START_TEST(the_queue_keeps_the_newest_sixteen)
+START_TEST(the_queue_keeps_the_newest_sixty_four)
 {
-	for (uint32_t i = 1; i <= 20; i++)
+	for (uint32_t i = 1; i <= 68; i++)
 		send(1, i);
 	ck_assert_uint_eq(stats.drop[DROP_NEIGH_QUEUE], 4);
 	hear(1, mac_a, NEIGH_UPD_SOLICITED);
-	ck_assert_uint_eq(sent_cnt, 16);
+	ck_assert_uint_eq(sent_cnt, 64);
 	ck_assert_uint_eq(sent_len[0], 5);
-	ck_assert_uint_eq(sent_len[15], 20);
+	ck_assert_uint_eq(sent_len[63], 68);
 }
 END_TEST
 
-START_TEST(the_queue_keeps_sixty_four_kibioctets)
+START_TEST(the_queue_keeps_128_kibioctets)
 {
 	for (uint32_t i = 0; i < 4; i++)
-		send(1, 30000 + i);
+		send(1, 60000 + i);
 	ck_assert_uint_eq(stats.drop[DROP_NEIGH_QUEUE], 2);
 	hear(1, mac_a, NEIGH_UPD_SOLICITED);
 	ck_assert_uint_eq(sent_cnt, 2);
-	ck_assert_uint_eq(sent_len[0], 30002);
+	ck_assert_uint_eq(sent_len[0], 60002);
 }
 END_TEST
 
@@ -413,8 +413,8 @@ Suite *neigh_suite(void)
 	tcase_add_test(c, the_first_packet_asks_once_and_waits_for_the_answer);
 	tcase_add_test(c, three_requests_a_second_apart_then_every_packet_fails);
 	tcase_add_test(c, a_late_answer_stops_the_requests);
-	tcase_add_test(c, the_queue_keeps_the_newest_sixteen);
-	tcase_add_test(c, the_queue_keeps_sixty_four_kibioctets);
+	tcase_add_test(c, the_queue_keeps_the_newest_sixty_four);
+	tcase_add_test(c, the_queue_keeps_128_kibioctets);
 	tcase_add_test(c, after_reachable_time_it_is_used_delayed_probed_and_given_up);
 	tcase_add_test(c, an_answer_to_a_probe_makes_it_reachable);
 	tcase_add_test(c, progress_of_a_transport_spares_the_probe);
