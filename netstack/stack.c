@@ -4,7 +4,7 @@
  *
  * Theory of operation
  *
- *   ns_stack_input()   net -> tcp -> sock's list of events
+ *   ns_stack_input()   net -> tcp or udp -> sock's list of events
  *   ns_stack_advance() timers of tcp and net
  *   ns_stack_output()  rounds of: tcp builds what is due -> loop packets are delivered -> links send
  *
@@ -24,6 +24,7 @@
 #include "ns/stack.h"
 #include "sock/sock.h"
 #include "tcp/tcp.h"
+#include "udp/udp.h"
 #include "wire/ip4.h"
 
 enum {
@@ -43,6 +44,7 @@ struct ns_stack {
 	struct ns_stats stats;
 	struct net *net;
 	struct tcp *tcp;
+	struct udp *udp;
 	struct socks *socks;
 	struct mono last_turn;
 	bool is_pending; /* ns_stack_output() had more to do than its rounds allowed */
@@ -100,12 +102,15 @@ struct ns_stack *ns_stack_new(const struct ns_env *env, const struct ns_limits *
 	s->net = net_new(&s->core);
 	s->socks = s->net ? socks_new(&s->core) : NULL;
 	s->tcp = s->socks ? tcp_new(&s->core, s->net, &sock_user_ops) : NULL;
-	if (!s->tcp) {
+	s->udp = s->tcp ? udp_new(&s->core, s->net, &sock_user_ops) : NULL;
+	if (!s->udp) {
 		ns_stack_free(s);
 		return NULL;
 	}
 	net_register(s->net, IP_PROTO_TCP, &tcp_proto_ops, s->tcp);
+	net_register(s->net, IP_PROTO_UDP, &udp_proto_ops, s->udp);
 	socks_set_transport(s->socks, &tcp_transport_ops, s->tcp);
+	socks_set_dgram(s->socks, &udp_transport_ops, s->udp);
 	return s;
 }
 
@@ -113,6 +118,7 @@ void ns_stack_free(struct ns_stack *s)
 {
 	if (!s)
 		return;
+	udp_free(s->udp);
 	tcp_free(s->tcp);
 	socks_free(s->socks);
 	net_free(s->net);
@@ -183,6 +189,7 @@ void ns_stack_output(struct ns_stack *s, struct mono now)
 		uint32_t looped;
 
 		tcp_transport_ops.output(s->tcp, now);
+		udp_transport_ops.output(s->udp, now);
 		looped = net_run_loop(s->net, LOOP_BUDGET, now);
 		net_flush(s->net);
 		s->is_pending = net_take_starved(s->net) || looped > 0;

@@ -37,6 +37,7 @@ enum {
 struct sock {
 	struct list event; /* in socks.events while @mask is not 0 */
 	struct socks *table;
+	const struct transport_ops *ops;
 	void *conn; /* the transport's */
 	void *user; /* the embedder's */
 	ns_sock handle;
@@ -52,8 +53,10 @@ struct slot {
 
 struct socks {
 	struct ns_core *core;
-	const struct transport_ops *ops;
+	const struct transport_ops *ops; /* of streams */
 	void *transport;
+	const struct transport_ops *dgram_ops;
+	void *dgram_transport;
 	struct pool pool;
 	struct list events;
 	struct slot *slots;
@@ -116,6 +119,13 @@ void socks_set_transport(struct socks *ss, const struct transport_ops *ops, void
 	ss->transport = self;
 }
 
+/** socks_set_dgram() - likewise for datagrams */
+void socks_set_dgram(struct socks *ss, const struct transport_ops *ops, void *self)
+{
+	ss->dgram_ops = ops;
+	ss->dgram_transport = self;
+}
+
 /** socks_have_events() - ns_stack_next_event() has something to tell */
 bool socks_have_events(const struct socks *ss)
 {
@@ -155,7 +165,7 @@ static int slots_grow(struct socks *ss)
 }
 
 /* A socket without a connection yet. */
-static int sock_new(struct socks *ss, struct sock **ret_sock)
+static int sock_new(struct socks *ss, const struct transport_ops *ops, struct sock **ret_sock)
 {
 	int r = ss->free_first == NO_SLOT ? slots_grow(ss) : 0;
 	struct sock *so = r == 0 ? pool_get(&ss->pool) : NULL;
@@ -167,7 +177,9 @@ static int sock_new(struct socks *ss, struct sock **ret_sock)
 	}
 	ss->free_first = ss->slots[idx].next_free;
 	ss->slots[idx].sock = so;
-	*so = (struct sock){ .table = ss, .handle = ss->slots[idx].gen << IDX_BITS | idx };
+	*so = (struct sock){ .table = ss,
+			     .ops = ops,
+			     .handle = ss->slots[idx].gen << IDX_BITS | idx };
 	list_init(&so->event);
 	stat_inc(ss->core->stats, STAT_SOCK_OPEN);
 	*ret_sock = so;
@@ -197,24 +209,39 @@ static struct sock *find(struct ns_stack *s, ns_sock h)
 
 static const struct transport_ops *ops_of(const struct sock *so)
 {
-	return so->table->ops;
+	return so->ops;
 }
 
-int ns_sock_open(struct ns_stack *s, ns_sock *ret_sock)
+static int open_with(struct socks *ss, const struct transport_ops *ops, void *transport,
+		     ns_sock *ret_sock)
 {
-	struct socks *ss = ns_stack_socks(s);
 	struct sock *so = NULL;
-	int r = sock_new(ss, &so);
+	int r = sock_new(ss, ops, &so);
 
 	if (r < 0)
 		return r;
-	r = ss->ops->open(ss->transport, so, &so->conn);
+	r = ops->open(transport, so, &so->conn);
 	if (r < 0) {
 		sock_del(so);
 		return r;
 	}
 	*ret_sock = so->handle;
 	return 0;
+}
+
+int ns_sock_open(struct ns_stack *s, ns_sock *ret_sock)
+{
+	struct socks *ss = ns_stack_socks(s);
+
+	return open_with(ss, ss->ops, ss->transport, ret_sock);
+}
+
+int ns_dgram_open(struct ns_stack *s, ns_sock *ret_sock)
+{
+	struct socks *ss = ns_stack_socks(s);
+
+	return ss->dgram_ops ? open_with(ss, ss->dgram_ops, ss->dgram_transport, ret_sock)
+			     : -EPROTONOSUPPORT;
 }
 
 void ns_sock_set_user(struct ns_stack *s, ns_sock h, void *user)
@@ -261,7 +288,7 @@ int ns_sock_accept(struct ns_stack *s, ns_sock h, ns_sock *ret_sock)
 
 	if (!so)
 		return -EBADF;
-	r = sock_new(so->table, &child);
+	r = sock_new(so->table, so->ops, &child);
 	if (r < 0)
 		return r;
 	r = ops_of(so)->accept(so->conn, &child->conn);
@@ -394,6 +421,77 @@ int ns_sock_tcp_info(struct ns_stack *s, ns_sock h, struct mono now, struct ns_t
 	return so ? ops_of(so)->info(so->conn, now, ret_info) : -EBADF;
 }
 
+/* ---- datagrams ---- */
+
+/* The socket of @h, when it is one of datagrams. */
+static struct sock *find_dgram(struct ns_stack *s, ns_sock h)
+{
+	struct sock *so = find(s, h);
+
+	return so && so->ops->dgram ? so : NULL;
+}
+
+int ns_dgram_connect(struct ns_stack *s, ns_sock h, const struct ns_endpoint *remote)
+{
+	struct sock *so = find_dgram(s, h);
+
+	return so ? so->ops->dgram->connect(so->conn, remote) : -EBADF;
+}
+
+int ns_dgram_send(struct ns_stack *s, ns_sock h, const struct ns_dgram_tx *tx,
+		  const struct ns_iov *iov, uint32_t iov_cnt, struct mono now)
+{
+	struct sock *so = find_dgram(s, h);
+
+	return so ? so->ops->dgram->send(so->conn, tx, iov, iov_cnt, now) : -EBADF;
+}
+
+int ns_dgram_peek(struct ns_stack *s, ns_sock h, uint32_t idx, struct ns_dgram_rx *ret_rx,
+		  struct ns_iov *iov)
+{
+	struct sock *so = find_dgram(s, h);
+
+	return so ? so->ops->dgram->peek(so->conn, idx, ret_rx, iov) : -EBADF;
+}
+
+void ns_dgram_consume(struct ns_stack *s, ns_sock h, uint32_t cnt)
+{
+	struct sock *so = find_dgram(s, h);
+
+	if (so)
+		so->ops->dgram->consume(so->conn, cnt);
+}
+
+bool ns_dgram_take_error(struct ns_stack *s, ns_sock h, struct ns_dgram_err *ret_err)
+{
+	struct sock *so = find_dgram(s, h);
+
+	return so && so->ops->dgram->take_error(so->conn, ret_err);
+}
+
+int ns_dgram_group(struct ns_stack *s, ns_sock h, const struct ns_addr *group,
+		   const struct ns_addr *local, uint32_t ifindex, bool is_join)
+{
+	struct sock *so = find_dgram(s, h);
+
+	return so ? so->ops->dgram->group(so->conn, group, local, ifindex, is_join) : -EBADF;
+}
+
+int ns_dgram_multicast_if(struct ns_stack *s, ns_sock h, const struct ns_addr *local,
+			  uint32_t ifindex)
+{
+	struct sock *so = find_dgram(s, h);
+
+	return so ? so->ops->dgram->multicast_if(so->conn, local, ifindex) : -EBADF;
+}
+
+uint64_t ns_dgram_dropped(struct ns_stack *s, ns_sock h)
+{
+	struct sock *so = find_dgram(s, h);
+
+	return so ? so->ops->dgram->dropped(so->conn) : 0;
+}
+
 bool ns_stack_next_event(struct ns_stack *s, struct ns_event *ret_event)
 {
 	struct list *n = list_pop(&ns_stack_socks(s)->events);
@@ -416,4 +514,6 @@ void ns_stack_sockets(struct ns_stack *s, void (*fn)(void *ctx, const struct ns_
 	const struct socks *ss = ns_stack_socks(s);
 
 	ss->ops->rows(ss->transport, fn, ctx);
+	if (ss->dgram_ops)
+		ss->dgram_ops->rows(ss->dgram_transport, fn, ctx);
 }

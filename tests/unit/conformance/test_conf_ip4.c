@@ -185,41 +185,6 @@ START_TEST(rfc791_s3_1_malformed_options_are_dropped)
 }
 END_TEST
 
-START_TEST(ip4_fragments_are_dropped_and_counted)
-{
-	/* first, middle, last, the ping of death's last, tiny first, overlap at 8, zero with MF */
-	static const uint16_t frags[] = { 0x2000, 0x2010, 0x0010, 0x1fff, 0x2001, 0x0001, 0x3fff };
-
-	for (size_t i = 0; i < sizeof(frags) / sizeof(frags[0]); i++) {
-		segment(&(struct ip4_in){ .frag = frags[i], .id = 77 }, "fragment");
-		expect(dropped_silently(&f, "IP4_FRAGMENT"));
-	}
-	segment(&(struct ip4_in){ .frag = 0x2000, .id = 78 }, "");
-	f.len = ETH_LEN + IP4_LEN; /* nothing in it at all */
-	f.b[ETH_LEN + 3] = IP4_LEN;
-	uint64_t sum = drops();
-
-	rp_inject(&rp, &f);
-	expect(drops() == sum + 1);
-	expect_silence();
-}
-END_TEST
-
-START_TEST(ip4_fragment_flood_is_only_counted)
-{
-	struct way w = rp_way(1, PORT);
-
-	for (uint32_t i = 0; i < 10000; i++) {
-		w.src = 0x0a000003 + i % 200;
-		frame_ip4(&f, &w, &(struct ip4_in){ .frag = 0x2000, .id = (uint16_t)i }, "12345678",
-			  8);
-		rp_inject(&rp, &f);
-	}
-	expect(moved("IP4_FRAGMENT") == 10000);
-	expect_silence();
-}
-END_TEST
-
 START_TEST(rfc1122_s3_2_2_1_unknown_protocol_gets_unreachable_at_a_limited_rate)
 {
 	static const uint8_t protos[] = { 4, 41, 47, 50, 51, 132, 255, 254 };
@@ -355,8 +320,6 @@ int main(void)
 	tcase_add_test(tc, rfc791_s3_1_options_are_skipped);
 	tcase_add_test(tc, rfc7126_s4_3_source_routes_are_refused);
 	tcase_add_test(tc, rfc791_s3_1_malformed_options_are_dropped);
-	tcase_add_test(tc, ip4_fragments_are_dropped_and_counted);
-	tcase_add_test(tc, ip4_fragment_flood_is_only_counted);
 	tcase_add_test(tc, rfc1122_s3_2_2_1_unknown_protocol_gets_unreachable_at_a_limited_rate);
 	tcase_add_test(tc, rfc1122_s3_2_1_3_sources_that_cannot_be_are_dropped);
 	tcase_add_test(tc, rfc1122_s3_2_1_3_destination_of_another_is_dropped);

@@ -1,0 +1,495 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * udp.c - UDP: sockets, ports, options
+ *
+ * Theory of operation
+ *
+ *   udp.c        open, bind, connect, close, options
+ *   udp_in.c     from IP: which sockets hear a datagram, their queues
+ *   udp_out.c    to IP: path, source, fragmentation or not
+ *   udp_err.c    ICMP errors, path MTU
+ *   udp_group.c  multicast memberships
+ *
+ * A bound socket is in the bucket of its port. Who hears a unicast datagram is decided by points, as in
+ * Linux (compute_score()): the socket connected to its sender, then the one bound to the address it
+ * came to, then one bound to any; equal ones by hash when all have SO_REUSEPORT, else the last bound.
+ * Ports are given out by net/demux.c with the rules of bind(); its rules for addresses and
+ * SO_REUSEADDR are those of UDP as long as nobody listens, and here nobody does.
+ *
+ * connect() on a datagram socket sends nothing: it fixes the other end, and with it our address.
+ *
+ * Received payload is copied, once, into small pieces: a frame's own buffer is a whole super-frame long,
+ * and a queue of small datagrams would keep a thousand times its size from the links.
+ *
+ * Limits: limits.sockets sockets; NS_SO_RCVBUF octets in a queue, each datagram counting UDP_CHARGE
+ * besides its payload; a quarter of limits.chunks_small in all queues; what comes then is dropped and
+ * counted. UDP_ERRORS_MAX errors, UDP_GROUPS_MAX groups a socket.
+ *
+ * References: RFC 768, RFC 1122 4.1; linux v6.1 net/ipv4/udp.c, net/ipv4/datagram.c
+ */
+#include "udp/udp.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "udp/udp_int.h"
+
+enum {
+	KEEP_DGRAMS = 1024,
+	KEEP_SOCKS = 256,
+	TTL_DEFAULT = 64,
+	MTU_DISCOVER_WANT = 1, /* IP_PMTUDISC_WANT */
+	MTU_DISCOVER_MAX = 5,  /* IP_PMTUDISC_OMIT */
+};
+
+struct udp *udp_new(struct ns_core *core, struct net *net, const struct user_ops *users)
+{
+	struct udp *u = calloc(1, sizeof(*u));
+
+	if (!u)
+		return NULL;
+	u->core = core;
+	u->net = net;
+	u->users = *users;
+	u->demux = demux_new(&core->key, 1);
+	if (!u->demux) {
+		free(u);
+		return NULL;
+	}
+	u->chunk_cap = core->limits.chunks_small / 4;
+	pool_init(&u->socks_pool, "udp_sock", sizeof(struct udp_sock), core->limits.sockets,
+		  KEEP_SOCKS);
+	pool_init(&u->dgrams, "udp_dgram", sizeof(struct udp_dgram), core->limits.chunks_small,
+		  KEEP_DGRAMS);
+	pool_init(&u->errors, "udp_error", sizeof(struct udp_error), core->limits.sockets,
+		  KEEP_SOCKS);
+	list_init(&u->socks);
+	list_init(&u->starved);
+	for (uint32_t i = 0; i < UDP_BUCKETS; i++)
+		list_init(&u->buckets[i]);
+	return u;
+}
+
+static void sock_close(void *c)
+{
+	struct udp_sock *s = c;
+	struct udp *u = s->udp;
+	struct ns_dgram_err e;
+
+	udp_consume(s, s->queue_cnt);
+	while (udp_take_error(s, &e))
+		;
+	list_del(&s->starved);
+	list_del(&s->hash);
+	list_del(&s->all);
+	demux_unbind(u->demux, &s->bind);
+	pool_put(&u->socks_pool, s);
+}
+
+/** udp_free() - with all sockets; NULL is fine */
+void udp_free(struct udp *u)
+{
+	if (!u)
+		return;
+	list_for_each_safe (it, &u->socks)
+		sock_close(list_entry(it, struct udp_sock, all));
+	demux_free(u->demux);
+	pool_done(&u->socks_pool);
+	pool_done(&u->dgrams);
+	pool_done(&u->errors);
+	free(u);
+}
+
+struct list *udp_bucket(struct udp *u, uint16_t port)
+{
+	return &u->buckets[port % UDP_BUCKETS];
+}
+
+void udp_tell(const struct udp_sock *s, uint32_t mask, int err)
+{
+	if (s->user)
+		s->udp->users.event(s->user, mask, err);
+}
+
+static int sock_open(void *self, void *user, void **ret_c)
+{
+	struct udp *u = self;
+	struct udp_sock *s = pool_get(&u->socks_pool);
+
+	if (!s)
+		return -ENOMEM;
+	memset(s, 0, sizeof(*s));
+	s->udp = u;
+	s->user = user;
+	s->rcvbuf = UDP_RCVBUF;
+	s->sndbuf = UDP_RCVBUF;
+	s->ttl = TTL_DEFAULT;
+	s->mcast_ttl = 1;
+	s->has_mcast_loop = s->hears_all_groups = true;
+	s->mtu_discover = MTU_DISCOVER_WANT;
+	list_init(&s->hash);
+	list_init(&s->starved);
+	list_init(&s->queue);
+	list_init(&s->errors);
+	list_push(&u->socks, &s->all);
+	*ret_c = s;
+	return 0;
+}
+
+static void sock_set_user(void *c, void *user)
+{
+	((struct udp_sock *)c)->user = user;
+}
+
+static uint32_t rnd(const struct udp *u)
+{
+	uint32_t v;
+
+	u->core->env->random(u->core->env->ctx, &v, sizeof(v));
+	return v;
+}
+
+static int claim(struct udp_sock *s, const struct ns_endpoint *local)
+{
+	int r = demux_bind_port(s->udp->demux, &s->bind, local, rnd(s->udp));
+
+	if (r == 0)
+		list_push_front(udp_bucket(s->udp, s->bind.local.port), &s->hash);
+	return r;
+}
+
+/* May a socket have this address? Groups and broadcast: to hear them alone. */
+static bool is_bindable(const struct udp *u, const struct ns_addr *a)
+{
+	struct dst d;
+	bool is_group, is_bcast;
+
+	if (ns_addr_is_any(a) || ns_addr_is_multicast(a) || net_is_local(u->net, a))
+		return true;
+	return net_route_dgram(u->net, a, NULL, 0, &d, &is_group, &is_bcast) == 0 && is_bcast;
+}
+
+static int sock_bind(void *c, const struct ns_endpoint *local)
+{
+	struct udp_sock *s = c;
+	int r;
+
+	if (s->bind.is_bound)
+		return -EINVAL;
+	if (!ns_addr_is_v4(&local->addr) && !ns_addr_is_any(&local->addr))
+		return -EAFNOSUPPORT;
+	if (!is_bindable(s->udp, &local->addr))
+		return -EADDRNOTAVAIL;
+	r = claim(s, local);
+	if (r == 0) {
+		s->has_user_port = local->port != 0;
+		s->has_user_addr = !ns_addr_is_any(&local->addr);
+	}
+	return r;
+}
+
+int udp_autobind(struct udp_sock *s)
+{
+	const struct ns_endpoint any = { .addr = ns_addr_v4(0) };
+
+	return s->bind.is_bound ? 0 : claim(s, &any);
+}
+
+/* linux v6.1 __udp_disconnect(): what connect() chose is gone, what bind() named stays. */
+static int disconnect(struct udp_sock *s)
+{
+	s->is_connected = false;
+	memset(&s->remote, 0, sizeof(s->remote));
+	memset(&s->src, 0, sizeof(s->src));
+	if (s->bind.is_bound && !s->has_user_port && !s->has_user_addr) {
+		list_del(&s->hash);
+		demux_unbind(s->udp->demux, &s->bind);
+	}
+	return 0;
+}
+
+/* linux v6.1 __ip4_datagram_connect() */
+static int sock_connect(void *c, const struct ns_endpoint *remote)
+{
+	struct udp_sock *s = c;
+	struct dst d;
+	struct ns_addr src = s->has_user_addr ? s->bind.local.addr : (struct ns_addr){ { 0 } };
+	bool is_group = false, is_bcast = false;
+	int r;
+
+	if (!remote)
+		return disconnect(s);
+	if (ns_addr_is_multicast(&remote->addr) && ns_addr_is_any(&src))
+		src = s->mcast_src;
+	if (ns_addr_is_multicast(&src))
+		src = (struct ns_addr){ { 0 } };
+	r = net_route_dgram(s->udp->net, &remote->addr, &src,
+			    ns_addr_is_multicast(&remote->addr) ? s->mcast_ifindex : 0, &d,
+			    &is_group, &is_bcast);
+	if (r == 0 && is_bcast && !s->is_broadcast)
+		r = -EACCES;
+	if (r == 0)
+		r = udp_autobind(s);
+	if (r < 0)
+		return r;
+	s->is_connected = true;
+	s->remote = *remote;
+	if (ns_addr_is_any(&remote->addr))
+		s->remote.addr = d.nexthop;
+	s->src = d.src;
+	return 0;
+}
+
+static int sock_local(void *c, struct ns_endpoint *ret_local)
+{
+	const struct udp_sock *s = c;
+
+	*ret_local =
+		s->bind.is_bound ? s->bind.local : (struct ns_endpoint){ .addr = ns_addr_v4(0) };
+	if (!s->has_user_addr && s->is_connected)
+		ret_local->addr = s->src;
+	return 0;
+}
+
+static int sock_remote(void *c, struct ns_endpoint *ret_remote)
+{
+	const struct udp_sock *s = c;
+
+	if (!s->is_connected)
+		return -ENOTCONN;
+	*ret_remote = s->remote;
+	return 0;
+}
+
+/* ---- options ---- */
+
+/* Where the bool option @opt is kept; NULL: it is no bool of ours. */
+static bool *bool_of(struct udp_sock *s, enum ns_sockopt opt)
+{
+	static bool *const none = NULL;
+
+	if (opt == NS_SO_REUSEADDR)
+		return &s->bind.reuseaddr;
+	if (opt == NS_SO_REUSEPORT)
+		return &s->bind.reuseport;
+	if (opt == NS_SO_BROADCAST)
+		return &s->is_broadcast;
+	if (opt == NS_SO_NO_CHECK)
+		return &s->is_no_check;
+	if (opt == NS_IP_RECVERR)
+		return &s->is_recverr;
+	if (opt == NS_IP_MULTICAST_LOOP)
+		return &s->has_mcast_loop;
+	if (opt == NS_IP_MULTICAST_ALL)
+		return &s->hears_all_groups;
+	if (opt == NS_DGRAM_INFO)
+		return &s->has_info;
+	return none;
+}
+
+/* Likewise for options of one octet, with the most it may be. */
+static uint8_t *octet_of(struct udp_sock *s, enum ns_sockopt opt, int *ret_max)
+{
+	*ret_max = UINT8_MAX;
+	if (opt == NS_SO_PRIORITY_TOS)
+		return &s->tos;
+	if (opt == NS_SO_TTL)
+		return &s->ttl;
+	if (opt == NS_IP_MULTICAST_TTL)
+		return &s->mcast_ttl;
+	*ret_max = MTU_DISCOVER_MAX;
+	return opt == NS_IP_MTU_DISCOVER ? &s->mtu_discover : NULL;
+}
+
+static int sock_setopt(void *c, enum ns_sockopt opt, int value)
+{
+	struct udp_sock *s = c;
+	bool *b = bool_of(s, opt);
+	int max;
+	uint8_t *o = octet_of(s, opt, &max);
+
+	if (b) {
+		*b = value != 0;
+		return 0;
+	}
+	if (o) {
+		if (value < 0 || value > max)
+			return -EINVAL;
+		*o = (uint8_t)value;
+		return 0;
+	}
+	if (opt == NS_SO_RCVBUF) {
+		s->rcvbuf = value < UDP_RCVBUF_MIN ? UDP_RCVBUF_MIN : (uint32_t)value;
+		return 0;
+	}
+	if (opt == NS_SO_SNDBUF) {
+		s->sndbuf =
+			value; /* nothing of ours waits to be sent: the link's queue is the limit */
+		return 0;
+	}
+	return -ENOPROTOOPT;
+}
+
+static int sock_getopt(void *c, enum ns_sockopt opt, int *ret_value)
+{
+	struct udp_sock *s = c;
+	const bool *b = bool_of(s, opt);
+	int max;
+	const uint8_t *o = octet_of(s, opt, &max);
+
+	if (b)
+		*ret_value = *b;
+	else if (o)
+		*ret_value = *o;
+	else if (opt == NS_SO_RCVBUF)
+		*ret_value = (int)s->rcvbuf;
+	else if (opt == NS_SO_SNDBUF)
+		*ret_value = s->sndbuf;
+	else
+		return -ENOPROTOOPT;
+	return 0;
+}
+
+/* ---- what a stream has and a datagram socket has not ---- */
+
+static int no_listen(void *c, int backlog)
+{
+	(void)c;
+	(void)backlog;
+	return -EOPNOTSUPP;
+}
+
+static int stream_connect(void *c, const struct ns_endpoint *remote, struct mono now)
+{
+	(void)now;
+	return sock_connect(c, remote);
+}
+
+static int no_accept(void *c, void **ret_c)
+{
+	(void)c;
+	(void)ret_c;
+	return -EOPNOTSUPP;
+}
+
+static uint32_t no_room(void *c)
+{
+	(void)c;
+	return 0;
+}
+
+static int no_reserve(void *c, uint32_t want, struct ns_iov *iov, uint32_t iov_cnt)
+{
+	(void)c;
+	(void)want;
+	(void)iov;
+	(void)iov_cnt;
+	return -EOPNOTSUPP;
+}
+
+static void no_commit(void *c, uint32_t len, bool more)
+{
+	(void)c;
+	(void)len;
+	(void)more;
+}
+
+static int no_peek(void *c, struct ns_iov *iov, uint32_t iov_cnt)
+{
+	(void)c;
+	(void)iov;
+	(void)iov_cnt;
+	return 0;
+}
+
+static void no_consume(void *c, uint32_t len)
+{
+	(void)c;
+	(void)len;
+}
+
+static bool no_eof(void *c)
+{
+	(void)c;
+	return false;
+}
+
+static void no_shutdown(void *c)
+{
+	(void)c;
+}
+
+static int no_info(void *c, struct mono now, struct ns_tcp_info *ret_info)
+{
+	(void)c;
+	(void)now;
+	(void)ret_info;
+	return -EOPNOTSUPP;
+}
+
+static void rows(void *self, void (*fn)(void *ctx, const struct ns_sock_row *row), void *ctx)
+{
+	struct udp *u = self;
+
+	list_for_each (it, &u->socks) {
+		struct udp_sock *s = list_entry(it, struct udp_sock, all);
+		struct ns_sock_row r = {
+			.state = s->is_connected ? "UDP-CONNECTED" : "UDP",
+			.remote = s->remote,
+			.rcvq_len = s->charge,
+			.sock = s->user ? u->users.handle(s->user) : 0,
+		};
+
+		if (!s->bind.is_bound)
+			continue;
+		if (!s->is_connected)
+			r.remote.addr = ns_addr_v4(0);
+		(void)!sock_local(s, &r.local);
+		fn(ctx, &r);
+	}
+}
+
+static uint64_t dropped(void *c)
+{
+	return ((const struct udp_sock *)c)->dropped;
+}
+
+static const struct dgram_ops udp_dgram_ops = {
+	.connect = sock_connect,
+	.send = udp_send,
+	.peek = udp_peek,
+	.consume = udp_consume,
+	.take_error = udp_take_error,
+	.group = udp_group,
+	.multicast_if = udp_multicast_if,
+	.dropped = dropped,
+};
+
+const struct transport_ops udp_transport_ops = {
+	.dgram = &udp_dgram_ops,
+	.open = sock_open,
+	.set_user = sock_set_user,
+	.bind = sock_bind,
+	.listen = no_listen,
+	.connect = stream_connect,
+	.accept = no_accept,
+	.local = sock_local,
+	.remote = sock_remote,
+	.send_room = no_room,
+	.send_reserve = no_reserve,
+	.send_commit = no_commit,
+	.recv_peek = no_peek,
+	.recv_consume = no_consume,
+	.is_eof = no_eof,
+	.shutdown_send = no_shutdown,
+	.close = sock_close,
+	.abort = sock_close,
+	.setopt = sock_setopt,
+	.getopt = sock_getopt,
+	.info = no_info,
+	.output = udp_output,
+	.rows = rows,
+};
+
+const struct proto_ops udp_proto_ops = { .input = udp_input, .error = udp_error };
