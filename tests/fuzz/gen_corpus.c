@@ -57,6 +57,58 @@ static void save(const char *target, const char *name)
 	out.len = 0;
 }
 
+/* --- fuzz_udp: steps ------------------------------------------------------------------------- */
+
+/* A datagram of @len octets as payload of IP; without checksum. */
+static void udp_step(uint16_t frag, uint8_t id, uint8_t from, uint8_t len)
+{
+	uint8_t b[256] = { 0x0f, 0xa0, 0, 53, 0, 100, 0, 0 };
+
+	put8(0);
+	put8(0);
+	put16(frag);
+	put8(id);
+	put8(len);
+	put_octets(b + from, len);
+}
+
+static void udp(void)
+{
+	static const uint8_t quote[] = { 3,  3, 0,    0, 0,  0,  0,    0,    0x45, 0,  0, 36,
+					 0,  1, 0x40, 0, 64, 17, 0,    0,    10,   0,  0, 1,
+					 10, 0, 0,    2, 0,  53, 0x0f, 0xa0, 0,    16, 0, 0 };
+
+	udp_step(0x4000, 0, 0, 100 & 0x3f);
+	save("udp", "short");
+	udp_step(0x2000, 1, 0, 56);
+	udp_step(7, 1, 56, 44);
+	put16(0x0400);
+	save("udp", "two-fragments");
+	udp_step(7, 1, 56, 44);
+	udp_step(0x2000, 1, 0, 56);
+	udp_step(0x2006, 1, 0, 16);
+	save("udp", "overlap");
+	put16(0x0800); /* connect socket 0, send, be refused */
+	put16(0x0500);
+	put16(40);
+	put8(0);
+	put16(0x0300);
+	put16(0x4000);
+	put8(0);
+	put8(sizeof(quote));
+	put_octets(quote, sizeof(quote));
+	put16(0x0400);
+	save("udp", "refused");
+	put16(0x0902);
+	put16(0x0500);
+	put16(40000);
+	put8(0x0b);
+	put16(0x0700);
+	put16(31000);
+	put16(0x0b00);
+	save("udp", "group-long-close");
+}
+
 /* --- fuzz_frame: steps ------------------------------------------------------------------------ */
 
 /* As enum step_op in fuzz_frame.c. */
@@ -430,6 +482,7 @@ int main(int argc, char **argv)
 	root = argv[1];
 	frames_of_the_wire();
 	frames_of_a_connection();
+	udp();
 	options();
 	wires();
 	plans();
