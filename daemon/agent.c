@@ -81,6 +81,13 @@ struct mono agent_now(void)
 
 /* ---- pairs ---- */
 
+void pair_widen(int fd)
+{
+	int sndbuf = AGENT_SNDBUF_OPEN;
+
+	(void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &sndbuf, sizeof(sndbuf));
+}
+
 /** pair_make() - a fresh pair, both ends non-blocking and close-on-exec */
 static int pair_make(struct pair *ret_pair)
 {
@@ -93,6 +100,7 @@ static int pair_make(struct pair *ret_pair)
 	 * are dropped by a read without control buffer) */
 	(void)setsockopt(fds[1], SOL_SOCKET, SO_PASSRIGHTS, &off, sizeof(off));
 	(void)setsockopt(fds[0], SOL_SOCKET, SO_SNDBUF, &sndbuf, sizeof(sndbuf));
+	pair_widen(fds[1]);
 	if (fstat(fds[0], &st) < 0) {
 		int r = -errno;
 

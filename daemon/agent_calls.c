@@ -347,6 +347,7 @@ int64_t accept_deliver(struct agent *a, struct asock *s, struct call *c, int fd)
 	asock_set_state(&a->socks, n, ASOCK_ESTABLISHED);
 	if (!(flags & SOCK_NONBLOCK))
 		(void)fcntl(p.program, F_SETFL, 0);
+	pair_widen(p.program);
 	r = call_add_fd(a, c, p.program, flags & SOCK_CLOEXEC);
 	close(p.program);
 	if (r < 0) {

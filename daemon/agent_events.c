@@ -237,6 +237,7 @@ static int on_connected(void *ctx, struct ipc_msg *m)
 	const struct ipc_connected *b = IPC_BODY(m, ipc_connected);
 	struct asock *s = asock_find_handle(&a->socks, b->sock);
 	struct call c;
+	int fd;
 
 	if (!s || s->state != ASOCK_CONNECTING)
 		return 0;
@@ -246,6 +247,11 @@ static int on_connected(void *ctx, struct ipc_msg *m)
 	/* the worker watches from here on; its descriptor must be there before the program's octets */
 	agent_unwatch(s);
 	unstuff(a, s);
+	fd = program_end_find(a, s);
+	if (fd >= 0) {
+		pair_widen(fd);
+		close(fd);
+	}
 	agent_attach(a, s, 0);
 	s = asock_find_handle(&a->socks, b->sock);
 	while (s && held_take(s, &s->held, HELD_CONNECT, &c)) {

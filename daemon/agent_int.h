@@ -24,9 +24,17 @@ struct event_base;
 	2048u             /* sockets with stuffing, AGENT_STUFFING octets of kernel memory each */
 #define AGENT_PIDFDS 256u /* threads whose pidfd is kept, a power of two */
 
-/* Program's end: SO_SNDBUF, and how much queued data makes poll() say "not writable" (a quarter). */
+/*
+ * Program's end until the connection is there: SO_SNDBUF, and how much queued data makes poll() say
+ * "not writable" (a quarter). Small, so that stuffing is.
+ */
 #define AGENT_SNDBUF   65536
 #define AGENT_STUFFING 36864u
+/*
+ * Both ends from then on: each time the buffer fills or empties one side sleeps and the other is woken,
+ * which is what bulk data costs most beside its copies. The kernel caps it at net.core.wmem_max.
+ */
+#define AGENT_SNDBUF_OPEN 262144
 
 struct agent;
 
@@ -162,6 +170,8 @@ ns_must_check int program_end_find(struct agent *a, const struct asock *s);
 int64_t call_socket(struct agent *a, struct call *c);
 /** call_handle() - any other call on a socket of ours; @fd is our copy of the program's descriptor */
 int64_t call_handle(struct agent *a, struct call *c, struct asock *s, int fd);
+/** pair_widen() - @fd is an end of a connection's pair: let it hold bulk data */
+void pair_widen(int fd);
 /** accept_deliver() - the oldest connection to an accept(). Return: as a handler */
 int64_t accept_deliver(struct agent *a, struct asock *s, struct call *c, int fd);
 /** tokens_fill() - one octet in the listener's pair for each waiting connection, as far as there is room */
