@@ -185,8 +185,8 @@ void udp_consume(void *c, uint32_t cnt)
 {
 	struct udp_sock *s = c;
 
-	for (; cnt > 0 && s->queue_cnt > 0; cnt--) {
-		struct udp_dgram *d = list_entry(list_pop(&s->queue), struct udp_dgram, node);
+	for (struct list *n; cnt > 0 && (n = list_pop(&s->queue)) != NULL; cnt--) {
+		struct udp_dgram *d = list_entry(n, struct udp_dgram, node);
 
 		s->queue_cnt--;
 		s->charge -= d->rx.len + UDP_CHARGE;
