@@ -151,6 +151,8 @@ static void log_end(const struct child *c, const siginfo_t *si)
 		log_debug("the %s ended", c->name);
 	else if (si->si_code == CLD_EXITED)
 		log_warnx("the %s ended with status %d", c->name, si->si_status);
+	else if (c->is_guest && si->si_status == SIGKILL)
+		log_info("the %s ended with the pid namespace of its container", c->name);
 	else
 		log_warnx("the %s was ended by signal %d (%s)", c->name, si->si_status,
 			  strsignal(si->si_status));
@@ -257,6 +259,7 @@ int child_start_process(struct child *c, int exe_fd, const struct child_place *p
 	}
 	c->pid = pid;
 	c->is_stopping = false;
+	c->is_guest = place->pid_fd >= 0;
 	c->start_cnt++;
 	ipc_init(&c->ipc, fds[0], IPC_MONITOR, c->role);
 	c->pid_fd = pidfd_open_(pid);

@@ -36,6 +36,7 @@ struct child {
 	struct event *ev_exit, *ev_read, *ev_write, *ev_kill;
 	bool is_ready;    /* said READY */
 	bool is_stopping; /* was told to go */
+	bool is_guest;    /* lives in a pid namespace that may end and kill it */
 	uint32_t start_cnt;
 	struct timespec deaths[CHILD_RESTARTS_MAX]; /* a ring, by death_cnt */
 	uint32_t death_cnt;
