@@ -52,7 +52,9 @@ static int on_ready(void *ctx, struct ipc_msg *msg)
 		notify_ready("The container's network is carried");
 	else
 		notify_status("The container's network is carried");
-	if (!m->was_ready || m->agent.is_ready)
+	if (c == &m->agent)
+		log_notice("a container uses the network of %s", m->cfg->id);
+	else
 		log_notice("the stack of %s is up", m->cfg->id);
 	m->was_ready = true;
 	return 0;
