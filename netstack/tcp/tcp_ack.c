@@ -98,6 +98,8 @@ static void restart_timers(struct tcp_conn *c, bool is_una_moved, struct mono no
 		tcp_timer_stop(c, &c->rto_timer);
 	else if (is_una_moved)
 		tcp_rto_arm(c, now);
+	if (tcp_has(c, TCP_F_SACK) && (is_una_moved || c->ca != TCP_CA_OPEN || c->sacked_len))
+		tcp_tlp_schedule(c, now);
 	c->probe_cnt = 0;
 	if (tcp_unsent(c) == 0 || c->snd_wnd > tcp_flight(c)) {
 		c->probe_backoff = 0;
@@ -108,18 +110,19 @@ static void restart_timers(struct tcp_conn *c, bool is_una_moved, struct mono no
 /* An acceptable acknowledgement, new or duplicate, in a state that may have octets outstanding. */
 static void ack_octets(struct tcp_conn *c, const struct tcp_seg *s, struct mono now)
 {
-	struct tcp_delivered d = { 0 };
+	struct tcp_delivered d = { .has_ecr = tcp_has(c, TCP_F_TS) && s->opt.has_ts,
+				   .ts_ecr = s->opt.ts_ecr,
+				   .fack = c->rack.fack };
 	struct seq una = c->snd_una;
 	uint32_t flight = tcp_flight(c), wnd = c->snd_wnd;
 	uint64_t rtt;
-	bool is_dup;
 
 	/* "If SND.UNA =< SEG.ACK =< SND.NXT, the send window should be updated": an overtaken one is no news */
 	if (seq_le(una, s->ack) && is_window_newer(c, s, una))
 		tcp_window_in(c, s);
 	/* RFC 5681 2, all five conditions */
-	is_dup = flight > 0 && s->len == 0 && !(s->flags & (TCP_SYN | TCP_FIN)) &&
-		 seq_eq(s->ack, una) && (uint32_t)s->wnd << c->snd_wscale == wnd;
+	d.is_dup = flight > 0 && s->len == 0 && !(s->flags & (TCP_SYN | TCP_FIN)) &&
+		   seq_eq(s->ack, una) && (uint32_t)s->wnd << c->snd_wscale == wnd;
 	if (seq_lt(una, s->ack))
 		advance_una(c, s->ack, &d, now);
 	if (tcp_has(c, TCP_F_SACK))
@@ -129,7 +132,8 @@ static void ack_octets(struct tcp_conn *c, const struct tcp_seg *s, struct mono 
 		tcp_rtt_sample(c, rtt);
 		c->backoff = 0;
 	}
-	tcp_recovery_on_ack(c, &d, flight, is_dup, now);
+	tcp_tlp_on_ack(c, &d, flight, now);
+	tcp_recovery_on_ack(c, &d, flight, now);
 	restart_timers(c, d.is_una_moved, now);
 	if (d.is_una_moved) {
 		grow_sndbuf(c);

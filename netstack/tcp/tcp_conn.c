@@ -36,6 +36,7 @@ struct tcp_conn *tcp_conn_new(struct tcp *t)
 	list_init(&c->dirty_node);
 	list_init(&c->accept_node);
 	list_init(&c->recs);
+	list_init(&c->by_tx);
 	list_init(&c->islands);
 	bytes_init(&c->sndq, &core->chunks, &core->slices);
 	bytes_init(&c->rcvq, &core->chunks, &core->slices);
@@ -187,6 +188,7 @@ void tcp_conn_start(struct tcp_conn *c, struct mono now)
 	c->probe_backoff = 0;
 	c->progress = c->rx_at = c->data_rx_at = c->ack_rx_at = c->data_tx_at = now;
 	tcp_rtt_init(c);
+	tcp_rack_start(c);
 	c->adv_mss = tcp_mss_for(&c->dst, &tcp_remote(c)->addr, c->user_mss);
 	c->peer_mss = ns_addr_is_v4(&tcp_remote(c)->addr) ? TCP_MSS_DEFAULT4 : TCP_MSS_DEFAULT6;
 	c->rcv_mss = (uint16_t)ns_min_u(c->adv_mss, TCP_MSS_DEFAULT4);

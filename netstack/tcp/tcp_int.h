@@ -23,6 +23,7 @@
  *   tcp_timewait.c compact TIME-WAIT                tcp_timer.c    one function a timer
  *   tcp_ack.c      fifth check                      tcp_recovery.c open, disorder, recovery, loss
  *   tcp_rtx.c      transmission records             tcp_sack.c     scoreboard
+ *   tcp_rack.c     what is lost, by time; tail loss probes
  *   tcp_rcv.c      text, window, when to ACK        tcp_reasm.c    out-of-order islands
  *   tcp_rtt.c tcp_isn.c tcp_seg.c tcp_fsm.c tcp_cc.c cc_*.c
  *
@@ -34,7 +35,7 @@
  *
  * Time
  *
- * Five timers a connection, see tcp_timer.c. Half-open objects have one each, TIME-WAIT entries share one.
+ * Seven timers a connection, see tcp_timer.c. Half-open objects have one each, TIME-WAIT entries share one.
  *
  * Limits: the enums below; sockets and TIME-WAIT entries by ns_limits.
  */
@@ -88,9 +89,12 @@ enum {
 };
 
 /* Durations: nanoseconds. */
-#define TCP_RTO_INITIAL_NS   (1 * NS_PER_SEC)   /* RFC 6298 2.1 */
-#define TCP_RTO_AFTER_SYN_NS (3 * NS_PER_SEC)   /* RFC 6298 5.7 */
-#define TCP_RTO_MIN_NS       (200 * NS_PER_MS)  /* linux TCP_RTO_MIN; deviates from RFC 6298 2.4 */
+#define TCP_RTO_INITIAL_NS   (1 * NS_PER_SEC)  /* RFC 6298 2.1 */
+#define TCP_RTO_AFTER_SYN_NS (3 * NS_PER_SEC)  /* RFC 6298 5.7 */
+#define TCP_RTO_MIN_NS       (200 * NS_PER_MS) /* linux TCP_RTO_MIN; deviates from RFC 6298 2.4 */
+#define TCP_PTO_INITIAL_NS   (1 * NS_PER_SEC)  /* RFC 8985 7.2: no round trip was measured */
+#define TCP_PTO_MIN_NS       (2 * NS_PER_MS)   /* linux TCP_TIMEOUT_MIN: what a timer is late by */
+#define TCP_PTO_DELACK_NS    (200 * NS_PER_MS) /* RFC 8985 7.2 TLP.max_ack_delay; linux TCP_RTO_MIN */
 #define TCP_RTO_MAX_NS       (120 * NS_PER_SEC) /* linux TCP_RTO_MAX */
 #define TCP_DELACK_NS        (40 * NS_PER_MS) /* linux TCP_DELACK_MIN; RFC 9293 MUST-58 asks < 500 ms */
 #define TCP_CORK_NS          (200 * NS_PER_MS) /* tcp(7): ceiling of TCP_CORK */
@@ -118,11 +122,33 @@ enum tcp_rec_flag {
 /** struct tcp_rec - octets [seq, seq + len) that were sent together; FIN counts as an octet */
 struct tcp_rec {
 	struct list node;
+	struct list tx_node; /* in struct tcp_conn.by_tx while it is in the network, else in none */
 	struct seq seq;
 	uint32_t len;
 	uint16_t mss;   /* payload octets of its wire segments */
 	uint8_t flags;  /* enum tcp_rec_flag */
+	uint32_t segs;  /* of a SACKed one: wire segments it was, kept when runs merge */
 	struct mono tx; /* sent last */
+};
+
+/** struct tcp_rack - RFC 8985 5.2, 5.3 in its words */
+struct tcp_rack {
+	struct mono xmit;       /* the latest sent segment that was delivered; 0: none yet */
+	struct seq end;         /* where it ends */
+	struct seq fack;        /* highest octet delivered */
+	struct seq dsack_round; /* a D-SACK counts once until this is acknowledged */
+	uint64_t rtt_ns;        /* of what was delivered last */
+	uint16_t wnd_mult;      /* reordering window in quarters of the least round trip */
+	uint8_t wnd_persist;    /* recoveries until it is one quarter again */
+	bool has_dsack_round, is_reordered;
+};
+
+/** struct tcp_tlp - RFC 8985 7.1: the tail loss probe */
+struct tcp_tlp {
+	struct seq end; /* SND.NXT when it was sent */
+	bool is_out;    /* a probe waits for its answer */
+	bool is_again;  /* it repeated octets: its answer may hide a loss */
+	bool is_due;    /* to be sent at the end of this turn */
 };
 
 /** struct tcp_ooo - an island of octets [start, end) beyond a hole */
@@ -265,8 +291,12 @@ struct tcp_conn { /* NOLINT(clang-analyzer-optin.performance.Padding) */
 	/* transmission records, see tcp_rtx.c */
 	struct list recs;
 	uint32_t rec_cnt;
-	struct tcp_rec *rtx_next, *lost_edge, *sack_hint, *sack_top;
+	struct list by_tx; /* what is in the network, in order of tx: neither SACKed nor waiting */
+	struct tcp_rec *rtx_next, *sack_hint;
 	uint32_t sacked_len, lost_len, retrans_len; /* without SACK, sacked_len is an estimate */
+	uint32_t sacked_segs;
+	struct tcp_rack rack;
+	struct tcp_tlp tlp;
 	struct tcp_sack_block sack_seen[TCP_SACK_MAX];
 
 	/* recovery, see tcp_recovery.c */
@@ -315,6 +345,7 @@ struct tcp_conn { /* NOLINT(clang-analyzer-optin.performance.Padding) */
 
 	/* timers, see tcp_timer.c */
 	struct timer rto_timer, persist_timer, delack_timer, keep_timer, life_timer;
+	struct timer reo_timer, pto_timer;
 	uint64_t keepidle_ns, keepintvl_ns, user_timeout_ns, linger2_ns, defer_ns;
 	uint16_t keepcnt, keep_cnt;
 	uint8_t syncnt;
@@ -480,6 +511,11 @@ struct tcp_delivered {
 	uint64_t rtt_ns; /* a valid sample, 0: none */
 	bool is_una_moved;
 	bool has_retrans; /* some of it was sent more than once: no sample */
+	/* of the segment that brought it */
+	bool has_ecr, has_sack, has_dsack, is_dup;
+	uint32_t ts_ecr;
+	struct seq fack; /* highest octet delivered before */
+	struct tcp_sack_block dsack;
 };
 
 bool tcp_rtx_can_add(struct tcp_conn *c, struct mono now);
@@ -491,23 +527,38 @@ struct tcp_rec *tcp_rtx_next(struct tcp_conn *c);
 void tcp_rtx_sent(struct tcp_conn *c, struct tcp_rec *r, struct mono now);
 void tcp_rtx_mark_sacked(struct tcp_conn *c, struct tcp_rec *r);
 void tcp_rtx_mark_lost(struct tcp_conn *c, struct tcp_rec *r);
-void tcp_rtx_lose_all(struct tcp_conn *c, bool is_timeout);
+void tcp_rtx_probed(struct tcp_conn *c, struct tcp_rec *r, struct mono now);
+void tcp_rtx_lose_all(struct tcp_conn *c, bool is_timeout, struct mono since);
 void tcp_rtx_lose_head(struct tcp_conn *c);
 void tcp_rtx_clear(struct tcp_conn *c);
 struct tcp_rec *tcp_rec_next(const struct tcp_conn *c, const struct tcp_rec *r);
 struct tcp_rec *tcp_rec_prev(const struct tcp_conn *c, const struct tcp_rec *r);
 struct tcp_rec *tcp_rec_first(const struct tcp_conn *c);
+struct tcp_rec *tcp_rec_last(const struct tcp_conn *c);
 
 /* --- tcp_sack.c ---------------------------------------------------------------------------- */
 
 void tcp_sack_in(struct tcp_conn *c, const struct tcp_seg *s, struct seq prior_una,
 		 struct tcp_delivered *d, struct mono now);
-void tcp_sack_mark_lost(struct tcp_conn *c);
+
+/* --- tcp_rack.c ---------------------------------------------------------------------------- */
+
+void tcp_rack_start(struct tcp_conn *c);
+void tcp_rack_delivered(struct tcp_conn *c, const struct tcp_rec *r, struct seq end,
+			const struct tcp_delivered *d, struct mono now);
+void tcp_rack_dsack(struct tcp_conn *c);
+void tcp_rack_recovered(struct tcp_conn *c);
+ns_must_check bool tcp_rack_detect(struct tcp_conn *c, struct mono now);
+struct mono tcp_rack_timeout_since(const struct tcp_conn *c, struct mono now);
+void tcp_tlp_schedule(struct tcp_conn *c, struct mono now);
+void tcp_tlp_sent(struct tcp_conn *c, bool is_again);
+void tcp_tlp_on_ack(struct tcp_conn *c, struct tcp_delivered *d, uint32_t flight, struct mono now);
 
 /* --- tcp_recovery.c ------------------------------------------------------------------------ */
 
 void tcp_recovery_on_ack(struct tcp_conn *c, const struct tcp_delivered *d, uint32_t flight,
-			 bool is_dup, struct mono now);
+			 struct mono now);
+void tcp_recovery_on_reo(struct tcp_conn *c, struct mono now);
 void tcp_recovery_on_rto(struct tcp_conn *c, struct mono now);
 void tcp_recovery_on_mtu(struct tcp_conn *c);
 void tcp_recovery_sent(struct tcp_conn *c, bool is_limited);

@@ -60,13 +60,39 @@ static struct room room_of(const struct tcp_conn *c, struct seq from)
 	};
 }
 
+/*
+ * The first @len octets of @r once more. What is left of it becomes a record of its own, unless that
+ * is impossible. Octets sent (FIN counts), -EAGAIN.
+ */
+static int send_again(struct tcp_conn *c, struct tcp_rec *r, uint32_t len, struct mono now)
+{
+	uint32_t payload = len;
+	uint8_t flags = TCP_ACK;
+	int n;
+
+	if (tcp_has(c, TCP_F_FIN_SENT) && seq_lt(c->snd_fin, seq_add(r->seq, len))) {
+		payload--;
+		flags |= TCP_FIN;
+	}
+	if (seq_eq(seq_add(r->seq, payload), seq_add(c->snd_una, (uint32_t)bytes_len(&c->sndq))))
+		flags |= TCP_PSH;
+	n = tcp_xmit(c, r->seq, payload, flags, now);
+	if (n < 0)
+		return n;
+	if ((uint32_t)n < payload)
+		len = (uint32_t)n;
+	stat_add(tcp_stats(c->t), STAT_TCP_RETRANS_SEGS, (len + c->mss - 1) / c->mss);
+	c->total_retrans += (len + c->mss - 1) / c->mss;
+	c->bytes_retrans += ns_min_u(payload, len);
+	return (int)len;
+}
+
 /* RFC 6675 5 (C) for what is lost. Octets sent, 0: nothing to send or not allowed, -EAGAIN. */
 static int send_lost(struct tcp_conn *c, struct mono now)
 {
 	struct tcp_rec *r = tcp_rtx_next(c);
 	struct room room;
-	uint32_t len, payload;
-	uint8_t flags = TCP_ACK;
+	uint32_t len;
 	int n;
 
 	if (!r)
@@ -84,27 +110,33 @@ static int send_lost(struct tcp_conn *c, struct mono now)
 					     c->mss));
 	if (len < r->len && !tcp_rtx_split(c, r, len))
 		len = ns_min_u(r->len, room.gso);
-	payload = len;
-	if (tcp_has(c, TCP_F_FIN_SENT) && seq_lt(c->snd_fin, seq_add(r->seq, len))) {
-		payload--;
-		flags |= TCP_FIN;
-	}
-	if (seq_eq(seq_add(r->seq, payload), seq_add(c->snd_una, (uint32_t)bytes_len(&c->sndq))))
-		flags |= TCP_PSH;
-	n = tcp_xmit(c, r->seq, payload, flags, now);
-	if (n < 0)
-		return n;
-	if ((uint32_t)n < payload) {
-		if (!tcp_rtx_split(c, r, (uint32_t)n))
-			return n; /* at the cap: it goes again whole, later */
-		len = (uint32_t)n;
-	}
+	n = send_again(c, r, len, now);
+	if (n < 0 || ((uint32_t)n < len && !tcp_rtx_split(c, r, (uint32_t)n)))
+		return n; /* at the cap: it goes again whole, later */
 	tcp_rtx_sent(c, r, now);
-	stat_add(tcp_stats(c->t), STAT_TCP_RETRANS_SEGS, (len + c->mss - 1) / c->mss);
-	c->total_retrans += (len + c->mss - 1) / c->mss;
-	c->bytes_retrans += payload;
-	c->prr_out += len;
-	return (int)len;
+	c->prr_out += (uint32_t)n;
+	return n;
+}
+
+/* RFC 8985 7.3: the last segment once more, to see what comes back. As send_lost(). */
+static int send_last_again(struct tcp_conn *c, struct mono now)
+{
+	struct tcp_rec *r = tcp_rec_last(c);
+	uint32_t len;
+	int n;
+
+	if (!r || (r->flags & (TCP_REC_SACKED | TCP_REC_LOST)) || c->snd_wnd < tcp_flight(c))
+		return 0; /* a window that was taken back is the timeout's to probe */
+	len = (r->len - 1) % c->mss + 1;
+	if (len < r->len) {
+		if (!tcp_rtx_split(c, r, r->len - len))
+			return 0;
+		r = tcp_rec_next(c, r);
+	}
+	n = send_again(c, r, len, now);
+	if (n > 0)
+		tcp_rtx_probed(c, r, now);
+	return n;
 }
 
 /* May a rest below one segment at the end of the queue leave? */
@@ -168,6 +200,10 @@ static int send_new(struct tcp_conn *c, bool *ret_is_limited, struct mono now)
 		return 0;
 	restart_after_idle(c, now);
 	room = room_of(c, c->snd_nxt);
+	if (c->tlp.is_due) { /* one segment, whatever the congestion window says */
+		room.cwnd = ns_max_u(room.cwnd, c->mss);
+		room.gso = c->mss;
+	}
 	len = sendable(c, unsent, &room, ret_is_limited);
 	has_fin = fin_goes(c, unsent, len);
 	if (len == 0 && !has_fin)
@@ -198,6 +234,8 @@ static int send_new(struct tcp_conn *c, bool *ret_is_limited, struct mono now)
 	}
 	tcp_rtx_add(c, c->snd_nxt, (uint32_t)n, now);
 	c->snd_nxt = seq_add(c->snd_nxt, (uint32_t)n);
+	if (!c->tlp.is_due)
+		tcp_tlp_schedule(c, now);
 	stat_add(tcp_stats(c->t), STAT_TCP_OCTETS_OUT, len);
 	if (c->ca == TCP_CA_RECOVERY)
 		c->prr_out += (uint32_t)n;
@@ -256,6 +294,27 @@ static int serve_probe(struct tcp_conn *c, bool *ret_is_limited, struct mono now
 	return 0;
 }
 
+/* RFC 8985 7.3: a new segment if there is one and the peer takes it, else the last one again */
+static int serve_tlp(struct tcp_conn *c, bool *ret_is_limited, struct mono now)
+{
+	bool is_again = false;
+	int n;
+
+	c->flags |= TCP_F_PUSH;
+	n = send_new(c, ret_is_limited, now);
+	c->flags &= ~TCP_F_PUSH;
+	if (n == 0) {
+		n = send_last_again(c, now);
+		is_again = true;
+	}
+	if (n < 0)
+		return n;
+	c->tlp.is_due = false;
+	if (n > 0)
+		tcp_tlp_sent(c, is_again);
+	return 0;
+}
+
 /* Timers by what is outstanding and what is held back. */
 static void set_timers(struct tcp_conn *c, bool is_blocked, struct mono now)
 {
@@ -299,6 +358,8 @@ static enum visit visit_open(struct tcp_conn *c, struct mono now)
 	    tcp_send_ack(c, now) < 0)
 		return VISIT_BLOCKED;
 	if (TCP_IN(c->state, TCPF_CAN_XMIT)) {
+		if (c->tlp.is_due && serve_tlp(c, &is_limited, now) < 0)
+			return VISIT_BLOCKED;
 		v = send_octets(c, &is_limited, now);
 		tcp_recovery_sent(c, is_limited);
 		if (c->notsent_lowat != UINT32_MAX)

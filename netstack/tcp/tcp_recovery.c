@@ -11,7 +11,7 @@
  *             both under PRR's window, until everything sent before is acknowledged (@recover)
  *   loss      the timer ran out: one segment, then slow start, the same @recover
  *
- * With SACK the scoreboard says what is lost. Without it, three duplicate acknowledgements lose the first
+ * With SACK, RACK says what is lost (tcp_rack.c). Without it, three duplicate acknowledgements lose the first
  * segment and each partial acknowledgement the next (NewReno, RFC 6582); each duplicate counts as
  * one segment that left the network, so that the same pipe works for both.
  *
@@ -72,6 +72,7 @@ static void enter_recovery(struct tcp_conn *c, const struct tcp_delivered *d, ui
 		c->recover_fs -= c->sacked_len - ns_min_u(c->sacked_len, d->sacked);
 	c->recover_fs = ns_max_u(c->recover_fs, 1);
 	c->prr_delivered = c->prr_out = 0;
+	c->tlp.is_out = false; /* RACK has found what the probe would show */
 }
 
 static void leave(struct tcp_conn *c)
@@ -96,12 +97,12 @@ static bool reno_lose_head(struct tcp_conn *c)
  * Without SACK: how much left the network, from duplicates alone (linux tcp_add_reno_sack(),
  * tcp_remove_reno_sacks()). Returns the octets delivered by this acknowledgement.
  */
-static uint32_t reno_delivered(struct tcp_conn *c, const struct tcp_delivered *d, bool is_dup)
+static uint32_t reno_delivered(struct tcp_conn *c, const struct tcp_delivered *d)
 {
 	uint32_t room = tcp_flight(c) - c->lost_len;
 	uint32_t delivered = d->acked;
 
-	if (is_dup) {
+	if (d->is_dup) {
 		c->dupack_cnt++;
 		delivered = ns_min_u(c->mss, room - ns_min_u(room, c->sacked_len));
 		c->sacked_len += delivered;
@@ -162,21 +163,19 @@ static void grow(struct tcp_conn *c, const struct tcp_delivered *d, uint32_t fli
  * @c:		Connection, scoreboard and SND.UNA up to date
  * @d:		What it delivered
  * @flight:	FlightSize before it
- * @is_dup:	A duplicate in the sense of RFC 5681 2
  * @now:	Time of arrival
  */
 void tcp_recovery_on_ack(struct tcp_conn *c, const struct tcp_delivered *d, uint32_t flight,
-			 bool is_dup, struct mono now)
+			 struct mono now)
 {
 	uint32_t delivered = d->acked + d->sacked;
 	uint32_t lost = c->lost_len;
-	bool is_forced = false;
+	bool is_forced = false, is_found = false, is_over = false;
 
 	if (!tcp_has(c, TCP_F_SACK))
-		delivered = reno_delivered(c, d, is_dup);
-	else if (c->sacked_len)
-		tcp_sack_mark_lost(c);
-
+		delivered = reno_delivered(c, d);
+	else if (d->has_dsack)
+		tcp_rack_dsack(c);
 	if (TCP_IN(c->ca, 1u << TCP_CA_RECOVERY | 1u << TCP_CA_LOSS) &&
 	    seq_le(c->recover, c->snd_una)) {
 		if (c->ca == TCP_CA_RECOVERY) {
@@ -184,16 +183,21 @@ void tcp_recovery_on_ack(struct tcp_conn *c, const struct tcp_delivered *d, uint
 			c->cc.ops->on_recovered(&c->cc, now);
 		}
 		leave(c);
-		if (c->lost_len == 0)
-			return;
+		tcp_rack_recovered(c);
+		is_over = true;
 	}
+	if (tcp_has(c, TCP_F_SACK))
+		is_found = tcp_rack_detect(c, now);
+	if (is_over && c->lost_len == 0)
+		return;
 	switch (c->ca) {
 	case TCP_CA_RECOVERY:
 		/* RFC 6582 3.2 step 3: a partial acknowledgement sends the next hole, at once */
 		if (!tcp_has(c, TCP_F_SACK) && d->is_una_moved)
 			is_forced = reno_lose_head(c);
 		if (delivered || is_forced)
-			prr(c, delivered, d->is_una_moved && c->lost_len <= lost, is_forced);
+			prr(c, delivered, d->is_una_moved && !is_found && c->lost_len <= lost,
+			    is_forced);
 		return;
 	case TCP_CA_LOSS:
 		grow(c, d, flight, now);
@@ -216,22 +220,34 @@ void tcp_recovery_on_ack(struct tcp_conn *c, const struct tcp_delivered *d, uint
 	grow(c, d, flight, now);
 }
 
+/** tcp_recovery_on_reo() - RFC 8985 6.2 step 5: the reordering window has passed, what was waited for is lost */
+void tcp_recovery_on_reo(struct tcp_conn *c, struct mono now)
+{
+	static const struct tcp_delivered nothing;
+
+	if (!tcp_rack_detect(c, now) || TCP_IN(c->ca, 1u << TCP_CA_RECOVERY | 1u << TCP_CA_LOSS))
+		return;
+	enter_recovery(c, &nothing, tcp_flight(c), now);
+	prr(c, 0, false, true);
+}
+
 /**
  * tcp_recovery_on_rto() - RFC 5681 3.1, RFC 6675 5.1: the retransmission timer ran out
  *
- * ssthresh falls once for a series of timeouts without progress. Everything not SACKed is sent again,
- * in slow start.
+ * ssthresh falls once for a series of timeouts without progress. Everything that is neither SACKed nor
+ * was sent within the last round trip is sent again, in slow start.
  */
 void tcp_recovery_on_rto(struct tcp_conn *c, struct mono now)
 {
 	if (c->ca != TCP_CA_LOSS || c->retries == 0)
 		c->cc.ops->on_rto(&c->cc, tcp_flight(c), now);
-	c->cc.cwnd = c->cc.mss;
 	c->ca = TCP_CA_LOSS;
 	c->recover = c->snd_nxt;
 	c->flags |= TCP_F_HAD_LOSS;
 	c->dupack_cnt = 0;
-	tcp_rtx_lose_all(c, true);
+	c->tlp.is_out = false;
+	tcp_rtx_lose_all(c, true, tcp_rack_timeout_since(c, now));
+	c->cc.cwnd = tcp_pipe(c) + c->cc.mss;
 }
 
 /** tcp_recovery_on_mtu() - the path takes less than was sent: send it again smaller, without blame (linux tcp_simple_retransmit()) */
@@ -245,7 +261,7 @@ void tcp_recovery_on_mtu(struct tcp_conn *c)
 		c->flags |= TCP_F_HAD_LOSS;
 		c->ca = TCP_CA_LOSS;
 	}
-	tcp_rtx_lose_all(c, false);
+	tcp_rtx_lose_all(c, false, MONO_NEVER);
 }
 
 /**

@@ -12,10 +12,12 @@
  * Three sums follow the flags: sacked_len, lost_len, retrans_len. RFC 6675's pipe is then
  * FlightSize - sacked - lost + retransmitted, without a walk.
  *
- * Four hints make the usual steps O(1): rtx_next (nothing before it waits to be sent again; NULL: nothing
- * at all), lost_edge
- * (everything before it was judged), sack_hint (where the last SACK block ended), sack_top (highest
- * SACKed). A record that goes away hands them to its neighbour.
+ * Two hints make the usual steps O(1): rtx_next (nothing before it waits to be sent again; NULL: nothing
+ * at all), sack_hint (where the last SACK block ended). A record that goes away hands them to its
+ * neighbour.
+ *
+ * What is in the network, that is neither SACKed nor lost and waiting to be sent again, is also in a list
+ * by the time it was sent last (by_tx): RACK looks at its head and stops at the first that is too young.
  *
  * Invariants
  *
@@ -56,7 +58,8 @@ struct tcp_rec *tcp_rec_first(const struct tcp_conn *c)
 	return list_is_empty(&c->recs) ? NULL : rec_of(c->recs.next);
 }
 
-static struct tcp_rec *rec_last(const struct tcp_conn *c)
+/** tcp_rec_last() - the record that ends at SND.NXT, or NULL when nothing is outstanding */
+struct tcp_rec *tcp_rec_last(const struct tcp_conn *c)
 {
 	return list_is_empty(&c->recs) ? NULL : rec_of(c->recs.prev);
 }
@@ -72,6 +75,19 @@ static void sums_sub(struct tcp_conn *c, const struct tcp_rec *r, uint32_t len)
 		c->retrans_len -= len;
 }
 
+static uint32_t segs_of(const struct tcp_rec *r)
+{
+	return (r->len + r->mss - 1) / r->mss;
+}
+
+/* @r is in the network, sent at @now. */
+static void enter_network(struct tcp_conn *c, struct tcp_rec *r, struct mono now)
+{
+	r->tx = now;
+	list_del(&r->tx_node);
+	list_push(&c->by_tx, &r->tx_node);
+}
+
 /* The hints leave @r for its neighbours, then it is gone; its sums were settled by the caller. */
 static void rec_del(struct tcp_conn *c, struct tcp_rec *r)
 {
@@ -80,13 +96,10 @@ static void rec_del(struct tcp_conn *c, struct tcp_rec *r)
 
 	if (c->rtx_next == r)
 		c->rtx_next = next;
-	if (c->lost_edge == r)
-		c->lost_edge = next;
 	if (c->sack_hint == r)
 		c->sack_hint = prev;
-	if (c->sack_top == r)
-		c->sack_top = prev && (prev->flags & TCP_REC_SACKED) ? prev : NULL;
 	list_del(&r->node);
+	list_del(&r->tx_node);
 	c->rec_cnt--;
 	pool_put(&c->t->rec_pool, r);
 }
@@ -94,7 +107,7 @@ static void rec_del(struct tcp_conn *c, struct tcp_rec *r)
 /* May @len more octets sent now go into the last record? Same moment, nothing known of it yet. */
 static bool can_extend(const struct tcp_conn *c, uint32_t len, struct mono now)
 {
-	const struct tcp_rec *last = rec_last(c);
+	const struct tcp_rec *last = tcp_rec_last(c);
 
 	if (!last || last->flags)
 		return false;
@@ -135,15 +148,15 @@ void tcp_rtx_add(struct tcp_conn *c, struct seq seq, uint32_t len, struct mono n
 	struct tcp_rec *r;
 
 	if (can_extend(c, len, now)) {
-		r = rec_last(c);
+		r = tcp_rec_last(c);
 		r->len += len;
-		r->tx = now;
+		enter_network(c, r, now);
 		return;
 	}
 	r = pool_get(&c->t->rec_pool);
 	if (!r) {
 		/* malloc failed behind the pool's back: keep the cover whole, lose the timing */
-		r = rec_last(c);
+		r = tcp_rec_last(c);
 		NS_BUG_ON(!r);
 		r->len += len;
 		if (r->flags & TCP_REC_SACKED)
@@ -154,8 +167,10 @@ void tcp_rtx_add(struct tcp_conn *c, struct seq seq, uint32_t len, struct mono n
 			c->retrans_len += len;
 		return;
 	}
-	*r = (struct tcp_rec){ .seq = seq, .len = len, .mss = (uint16_t)c->mss, .tx = now };
+	*r = (struct tcp_rec){ .seq = seq, .len = len, .mss = (uint16_t)c->mss };
 	list_push(&c->recs, &r->node);
+	list_init(&r->tx_node);
+	enter_network(c, r, now);
 	c->rec_cnt++;
 }
 
@@ -182,9 +197,10 @@ bool tcp_rtx_split(struct tcp_conn *c, struct tcp_rec *r, uint32_t len)
 	n->len = r->len - len;
 	r->len = len;
 	list_add_between(&n->node, &r->node, r->node.next);
+	list_init(&n->tx_node);
+	if (!list_is_empty(&r->tx_node))
+		list_add_between(&n->tx_node, &r->tx_node, r->tx_node.next);
 	c->rec_cnt++;
-	if (c->sack_top == r)
-		c->sack_top = n;
 	return true;
 }
 
@@ -197,6 +213,7 @@ void tcp_rtx_merge_prev(struct tcp_conn *c, struct tcp_rec *r)
 	    prev->len > INT32_MAX - r->len)
 		return;
 	prev->len += r->len;
+	prev->segs += r->segs;
 	prev->flags |= r->flags & TCP_REC_EVER;
 	rec_del(c, r);
 }
@@ -227,10 +244,13 @@ void tcp_rtx_ack(struct tcp_conn *c, struct seq ack, struct tcp_delivered *d, st
 		sample(r, d, now);
 		if (len > r->len)
 			len = r->len;
-		if (!(r->flags & TCP_REC_SACKED))
+		if (!(r->flags & TCP_REC_SACKED)) {
 			d->acked += len;
+			tcp_rack_delivered(c, r, seq_add(r->seq, len), d, now);
+		}
 		sums_sub(c, r, len);
 		if (len == r->len) {
+			c->sacked_segs -= r->segs;
 			rec_del(c, r);
 			continue;
 		}
@@ -264,9 +284,16 @@ void tcp_rtx_sent(struct tcp_conn *c, struct tcp_rec *r, struct mono now)
 	if (!(r->flags & TCP_REC_RETRANS))
 		c->retrans_len += r->len;
 	r->flags |= TCP_REC_RETRANS | TCP_REC_EVER;
-	r->tx = now;
+	enter_network(c, r, now);
 	if (c->rtx_next == r)
 		c->rtx_next = tcp_rec_next(c, r);
+}
+
+/** tcp_rtx_probed() - @r, not lost, has just been sent again as a tail loss probe: one copy counts in the pipe */
+void tcp_rtx_probed(struct tcp_conn *c, struct tcp_rec *r, struct mono now)
+{
+	r->flags |= TCP_REC_EVER;
+	enter_network(c, r, now);
 }
 
 /** tcp_rtx_mark_sacked() - the peer holds all of @r */
@@ -277,17 +304,20 @@ void tcp_rtx_mark_sacked(struct tcp_conn *c, struct tcp_rec *r)
 	sums_sub(c, r, r->len);
 	r->flags = (uint8_t)((r->flags & TCP_REC_EVER) | TCP_REC_SACKED);
 	c->sacked_len += r->len;
-	if (!c->sack_top || seq_lt(c->sack_top->seq, r->seq))
-		c->sack_top = r;
+	r->segs = segs_of(r);
+	c->sacked_segs += r->segs;
+	list_del(&r->tx_node);
 }
 
-/** tcp_rtx_mark_lost() - @r has to be sent again */
+/** tcp_rtx_mark_lost() - @r has to be sent again, even if it already was */
 void tcp_rtx_mark_lost(struct tcp_conn *c, struct tcp_rec *r)
 {
-	if (r->flags & (TCP_REC_SACKED | TCP_REC_LOST))
+	if (r->flags & TCP_REC_SACKED)
 		return;
-	r->flags |= TCP_REC_LOST;
+	sums_sub(c, r, r->len);
+	r->flags = (uint8_t)((r->flags & TCP_REC_EVER) | TCP_REC_LOST);
 	c->lost_len += r->len;
+	list_del(&r->tx_node);
 	if (!c->rtx_next || seq_lt(r->seq, c->rtx_next->seq))
 		c->rtx_next = r;
 }
@@ -297,30 +327,29 @@ void tcp_rtx_mark_lost(struct tcp_conn *c, struct tcp_rec *r)
  * @c:		Connection
  * @is_timeout:	RFC 6675 5.1 / RFC 2018 8: when the first record was SACKed and yet not
  *		acknowledged the peer has reneged, and nothing it said counts any more
+ * @since:	What was sent after this, the first record excepted, may still arrive (RFC 8985 6.3)
  */
-void tcp_rtx_lose_all(struct tcp_conn *c, bool is_timeout)
+void tcp_rtx_lose_all(struct tcp_conn *c, bool is_timeout, struct mono since)
 {
-	const struct tcp_rec *first = tcp_rec_first(c);
+	struct tcp_rec *first = tcp_rec_first(c);
 	bool is_reneged = is_timeout && first && (first->flags & TCP_REC_SACKED);
 
-	c->sacked_len = c->lost_len = c->retrans_len = 0;
-	list_for_each (n, &c->recs) {
-		struct tcp_rec *r = rec_of(n);
-
-		r->flags &= (uint8_t) ~(TCP_REC_RETRANS | TCP_REC_LOST);
-		if (is_reneged)
+	if (!tcp_has(c, TCP_F_SACK))
+		c->sacked_len = 0;
+	for (struct tcp_rec *r = first; r; r = tcp_rec_next(c, r)) {
+		if (is_reneged && (r->flags & TCP_REC_SACKED)) {
+			sums_sub(c, r, r->len);
+			c->sacked_segs -= r->segs;
+			r->segs = 0;
 			r->flags &= (uint8_t)~TCP_REC_SACKED;
-		if (r->flags & TCP_REC_SACKED) {
-			c->sacked_len += r->len;
+		} else if (r != first && mono_lt(since, r->tx)) {
 			continue;
 		}
-		r->flags |= TCP_REC_LOST;
-		c->lost_len += r->len;
+		tcp_rtx_mark_lost(c, r);
 	}
-	c->rtx_next = tcp_rec_first(c);
-	c->lost_edge = NULL;
+	c->rtx_next = first;
 	if (is_reneged)
-		c->sack_top = c->sack_hint = NULL;
+		c->sack_hint = NULL;
 }
 
 /** tcp_rtx_lose_head() - RFC 6582: the first segment is lost, no more is known without SACK */
@@ -346,6 +375,6 @@ void tcp_rtx_clear(struct tcp_conn *c)
 
 	while ((r = tcp_rec_first(c)) != NULL)
 		rec_del(c, r);
-	c->sacked_len = c->lost_len = c->retrans_len = 0;
-	c->rtx_next = c->lost_edge = c->sack_hint = c->sack_top = NULL;
+	c->sacked_len = c->lost_len = c->retrans_len = c->sacked_segs = 0;
+	c->rtx_next = c->sack_hint = NULL;
 }

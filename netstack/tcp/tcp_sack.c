@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tcp_sack.c - the sender's side of SACK: blocks into records, records into losses
+ * tcp_sack.c - the sender's side of SACK: blocks into records
  *
  * Theory of operation
  *
@@ -8,14 +8,12 @@
  * wire segments, never inside one: a peer that SACKs odd octets gains nothing and costs nothing.
  * Blocks that were in the last acknowledgement too are skipped, which is most of them.
  *
- * Loss (RFC 6675 4 IsLost): counting down from the highest SACKed octet, everything below the place
- * where more than (DupThresh - 1) * SMSS octets or DupThresh separate runs are SACKed.
- *
- * D-SACK (RFC 2883) is recognised so that it is not taken for news; undoing is for later.
+ * What that says about the rest, whether it is lost, is for tcp_rack.c. D-SACK (RFC 2883) is no news
+ * of this kind; it tells that something was sent again in vain.
  *
  * Limits: at most four blocks, each walks from a hint; see tcp_rtx.c for the cap of the walk.
  *
- * References: RFC 2018 4, 5; RFC 2883 4; RFC 6675 4, 5.
+ * References: RFC 2018 4, 5; RFC 2883 4; RFC 6675 5.
  */
 #include "tcp/tcp_int.h"
 
@@ -88,6 +86,7 @@ static void block_in(struct tcp_conn *c, const struct tcp_sack_block *b, struct 
 			part = carve(c, r, b);
 		if (part) {
 			d->sacked += part->len;
+			tcp_rack_delivered(c, part, seq_add(part->seq, part->len), d, now);
 			if (!(part->flags & TCP_REC_EVER) && d->rtt_ns == 0 && !d->is_una_moved)
 				d->rtt_ns = mono_since(now, part->tx) + 1;
 			tcp_rtx_mark_sacked(c, part);
@@ -119,47 +118,16 @@ void tcp_sack_in(struct tcp_conn *c, const struct tcp_seg *s, struct seq prior_u
 	if (s->opt.sack_cnt == 0 || seq_lt(s->ack, prior_una))
 		return;
 	stat_inc(tcp_stats(c->t), STAT_TCP_SACK_RECV);
-	if (is_dsack(s))
+	d->has_sack = true;
+	if (is_dsack(s)) {
+		d->has_dsack = true;
+		d->dsack = s->opt.sack[0];
 		first = 1;
+	}
 	for (uint32_t i = first; i < s->opt.sack_cnt; i++)
 		if (is_sane(c, &s->opt.sack[i]) && !was_seen(c, &s->opt.sack[i]))
 			block_in(c, &s->opt.sack[i], d, now);
 	for (uint32_t i = 0; i < TCP_SACK_MAX; i++)
 		c->sack_seen[i] = i < s->opt.sack_cnt ? s->opt.sack[i]
 						      : (struct tcp_sack_block){ { 0 }, { 0 } };
-}
-
-/* The lowest record with enough SACKed at and above it: everything before it is lost. NULL: none. */
-static struct tcp_rec *loss_edge(const struct tcp_conn *c)
-{
-	uint32_t octets = 0, runs = 0;
-
-	for (struct tcp_rec *r = c->sack_top; r; r = tcp_rec_prev(c, r)) {
-		if (!(r->flags & TCP_REC_SACKED))
-			continue;
-		octets += r->len;
-		runs++;
-		if (octets > (TCP_DUPTHRESH - 1) * c->mss || runs >= TCP_DUPTHRESH)
-			return r;
-	}
-	return NULL;
-}
-
-/**
- * tcp_sack_mark_lost() - RFC 6675 4 IsLost() for every record at once
- *
- * What was sent again is not judged a second time: its loss is found by the timer.
- */
-void tcp_sack_mark_lost(struct tcp_conn *c)
-{
-	struct tcp_rec *edge = loss_edge(c);
-	struct tcp_rec *r;
-
-	if (!edge)
-		return;
-	r = c->lost_edge ? c->lost_edge : tcp_rec_first(c);
-	for (; r && seq_lt(r->seq, edge->seq); r = tcp_rec_next(c, r))
-		if (!(r->flags & (TCP_REC_SACKED | TCP_REC_LOST | TCP_REC_RETRANS)))
-			tcp_rtx_mark_lost(c, r);
-	c->lost_edge = edge;
 }

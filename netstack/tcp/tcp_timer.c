@@ -5,6 +5,8 @@
  * Theory of operation
  *
  *   rto      something is outstanding: RFC 6298 5. Also repeats SYN and SYN-ACK.
+ *   pto      RFC 8985 7.3: it is time for a tail loss probe; never later than rto, which starts again
+ *   reo      RFC 8985 6.2: what may have been reordered is lost
  *   persist  nothing is outstanding and what is queued may not go: the peer's window is closed
  *            (RFC 9293 3.8.6.1) or too small (3.8.6.2.1 override), or TCP_CORK holds it
  *   delack   RFC 9293 3.8.6.3
@@ -135,10 +137,42 @@ static void on_data_timeout(struct tcp_conn *c, struct mono now)
 	tcp_conn_dirty(c);
 }
 
+/*
+ * RFC 8985 7.3: "the sender MUST re-arm the RTO timer, not the PTO timer", whether or not the probe can
+ * be sent.
+ */
+static void tcp_on_pto(struct timer *t, struct mono now)
+{
+	struct tcp_conn *c = container_of(t, struct tcp_conn, pto_timer);
+
+	if (tcp_flight(c) == 0 || c->ca != TCP_CA_OPEN || c->sacked_len)
+		return;
+	c->tlp.is_due = true;
+	tcp_rto_arm(c, now);
+	tcp_conn_dirty(c);
+}
+
+static void tcp_on_reo(struct timer *t, struct mono now)
+{
+	struct tcp_conn *c = container_of(t, struct tcp_conn, reo_timer);
+
+	if (tcp_flight(c) == 0)
+		return;
+	tcp_recovery_on_reo(c, now);
+	tcp_timer_stop(c, &c->pto_timer);
+	tcp_conn_dirty(c);
+}
+
 static void tcp_on_rto(struct timer *t, struct mono now)
 {
 	struct tcp_conn *c = container_of(t, struct tcp_conn, rto_timer);
 
+	/* both at the same moment: the probe stands in for the timeout */
+	if (mono_le(c->pto_timer.when, now) && !is_user_timeout(c, c->progress, now)) {
+		tcp_rto_arm(c, now);
+		return;
+	}
+	tcp_timer_stop(c, &c->pto_timer);
 	if (TCP_IN(c->state, TCPF_OPENING))
 		on_syn_timeout(c, now);
 	else
@@ -219,6 +253,8 @@ static void tcp_on_fin_wait_2(struct timer *t, struct mono now)
 void tcp_timers_init(struct tcp_conn *c)
 {
 	timer_init(&c->rto_timer, tcp_on_rto);
+	timer_init(&c->reo_timer, tcp_on_reo);
+	timer_init(&c->pto_timer, tcp_on_pto);
 	timer_init(&c->persist_timer, tcp_on_persist);
 	timer_init(&c->delack_timer, tcp_on_delack);
 	timer_init(&c->keep_timer, tcp_on_keepalive);
@@ -231,6 +267,8 @@ void tcp_timers_cancel(struct tcp_conn *c)
 	struct timers *ts = &c->t->core->timers;
 
 	timer_cancel(ts, &c->rto_timer);
+	timer_cancel(ts, &c->reo_timer);
+	timer_cancel(ts, &c->pto_timer);
 	timer_cancel(ts, &c->persist_timer);
 	timer_cancel(ts, &c->delack_timer);
 	timer_cancel(ts, &c->keep_timer);

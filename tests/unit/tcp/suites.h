@@ -11,6 +11,7 @@ Suite *in_suite(void);
 Suite *isn_suite(void);
 Suite *listen_suite(void);
 Suite *out_suite(void);
+Suite *rack_suite(void);
 Suite *reasm_suite(void);
 Suite *recovery_suite(void);
 Suite *rtt_suite(void);

@@ -20,6 +20,7 @@ static void in_flight(const struct rig_opts *o, uint32_t segs, uint32_t more)
 	t = rig_established(o);
 	tcp_cc_switch(&conn(t)->cc, &tcp_cc_reno);
 	conn(t)->cc.cwnd = segs * M;
+	conn(t)->srtt_ns = conn(t)->min_rtt_ns = 10 * NS_PER_MS;
 	rig_write(t, (segs + more) * M, false);
 	turn(t);
 	ck_assert_uint_eq(tcp_flight(conn(t)), segs * M);
@@ -149,6 +150,7 @@ START_TEST(rfc5681_s3_1_timeout_then_slow_start)
 {
 	in_flight(&(struct rig_opts){ .has_sack = true }, 10, 0);
 	at_ms(t, 300);
+	expect_out(t, S(.seq = 1 + 9 * M, .ack = 1, .len = M)); /* the tail loss probe */
 	expect_out(t, S(.seq = 1, .ack = 1, .len = M));
 	expect_nothing(t);
 	ck_assert_uint_eq(conn(t)->cc.ssthresh, 5 * M);
