@@ -188,6 +188,7 @@ static void on_sock_free(void *ctx, struct asock *s)
 	}
 	if (s->stuffed_len)
 		a->stuffed_cnt--;
+	dgram_free(s);
 	agent_unwatch(s);
 	if (s->fd >= 0)
 		close(s->fd);
@@ -251,7 +252,7 @@ static int worker_channel(struct agent *a, int fd)
 		return log_err(-ENOMEM, "cannot serve the worker's channel");
 	}
 	a->is_worker_up = true;
-	return 0;
+	return dgram_channel(a);
 }
 
 void agent_send(struct agent *a, enum ipc_type type, const void *body)
@@ -325,6 +326,9 @@ void agent_worker_lost(struct agent *a, int r)
 	log_warn(r, "the worker is gone, its connections are reset");
 	worker_events_free(a);
 	ipc_done(&a->worker);
+	if (a->dgram_fd >= 0)
+		close(a->dgram_fd);
+	a->dgram_fd = -1;
 	if (r == -EPROTO)
 		(void)!ipc_send(&a->monitor, IPC_WORKER_BAD, &body, NULL, 0);
 	for_each_sock(a, sock_worker_lost);
@@ -355,6 +359,10 @@ static void sock_replay(struct agent *a, struct asock *s)
 
 	if (s->is_v6only)
 		return;
+	if (s->dg) {
+		dgram_replay(a, s);
+		return;
+	}
 	aopt_opts(&s->opts, &b.opts);
 	l.opts = b.opts;
 	if (s->state == ASOCK_BOUND || s->state == ASOCK_LISTEN)
@@ -439,6 +447,7 @@ static int on_stats_req(void *ctx, struct ipc_msg *m)
 		{ "agent_sockets", a->socks.cnt },
 		{ "agent_sockets_dead", a->socks.dead_cnt },
 		{ "agent_sockets_stuffed", a->stuffed_cnt },
+		{ "agent_datagrams_nameless", a->nameless_cnt },
 		{ "agent_resets_shown", a->reset_cnt },
 		{ "agent_resets_unseen", a->reset_unseen_cnt },
 	};
@@ -523,6 +532,7 @@ static int agent_init(struct agent *a, struct child_init *init)
 {
 	int r;
 
+	a->dgram_fd = -1;
 	list_init(&a->notify_fds);
 	list_init(&a->held);
 	for (uint32_t i = 0; i < AGENT_PIDFDS; i++)
@@ -564,6 +574,8 @@ static void agent_done(struct agent *a)
 			close(a->pidfds[i].fd);
 	}
 	worker_events_free(a);
+	if (a->dgram_fd >= 0)
+		close(a->dgram_fd);
 	if (a->is_worker_up)
 		ipc_done(&a->worker);
 	if (a->refill)

@@ -71,27 +71,34 @@ int args_addr_in(const struct args_mem *mem, int family, enum args_use use, uint
 				  : addr_in4(raw, ulen, use, ret_addr);
 }
 
+/** union sockaddr_any - an address as the program has it */
+union sockaddr_any {
+	struct sockaddr_in in;
+	struct sockaddr_in6 in6;
+};
+
+/** sockaddr_from() - Return: octets of it */
+static int32_t sockaddr_from(int family, const struct ns_endpoint *ep, union sockaddr_any *sa)
+{
+	memset(sa, 0, sizeof(*sa));
+	if (family == AF_INET6) {
+		sa->in6.sin6_family = AF_INET6;
+		sa->in6.sin6_port = htons(ep->port);
+		memcpy(&sa->in6.sin6_addr, ep->addr.b, sizeof(sa->in6.sin6_addr));
+		return sizeof(sa->in6);
+	}
+	sa->in.sin_family = AF_INET;
+	sa->in.sin_port = htons(ep->port);
+	sa->in.sin_addr.s_addr = htonl(ns_addr_to_v4(&ep->addr));
+	return sizeof(sa->in);
+}
+
 int args_addr_out(const struct args_mem *mem, int family, const struct ns_endpoint *ep,
 		  uint64_t addr, uint64_t len_ptr)
 {
-	union {
-		struct sockaddr_in in;
-		struct sockaddr_in6 in6;
-	} sa;
-	int32_t room, true_len;
+	union sockaddr_any sa;
+	int32_t room, true_len = sockaddr_from(family, ep, &sa);
 
-	memset(&sa, 0, sizeof(sa));
-	if (family == AF_INET6) {
-		sa.in6.sin6_family = AF_INET6;
-		sa.in6.sin6_port = htons(ep->port);
-		memcpy(&sa.in6.sin6_addr, ep->addr.b, sizeof(sa.in6.sin6_addr));
-		true_len = sizeof(sa.in6);
-	} else {
-		sa.in.sin_family = AF_INET;
-		sa.in.sin_port = htons(ep->port);
-		sa.in.sin_addr.s_addr = htonl(ns_addr_to_v4(&ep->addr));
-		true_len = sizeof(sa.in);
-	}
 	if (mem->read(mem->ctx, len_ptr, &room, sizeof(room)) < 0)
 		return -EFAULT;
 	if (room > true_len)
@@ -101,6 +108,19 @@ int args_addr_out(const struct args_mem *mem, int family, const struct ns_endpoi
 	if (room > 0 && mem->write(mem->ctx, addr, &sa, (size_t)room) < 0)
 		return -EFAULT;
 	return mem->write(mem->ctx, len_ptr, &true_len, sizeof(true_len)) < 0 ? -EFAULT : 0;
+}
+
+int args_name_out(const struct args_mem *mem, int family, const struct ns_endpoint *ep,
+		  uint64_t addr, uint32_t room)
+{
+	union sockaddr_any sa;
+	int32_t true_len = sockaddr_from(family, ep, &sa);
+
+	if ((int32_t)room < 0)
+		return -EINVAL;
+	if (room > (uint32_t)true_len)
+		room = (uint32_t)true_len;
+	return room > 0 && mem->write(mem->ctx, addr, &sa, room) < 0 ? -EFAULT : true_len;
 }
 
 int args_opt_in(const struct args_mem *mem, uint64_t addr, uint64_t len, void *buf, size_t cap)
@@ -145,6 +165,8 @@ int args_msg_in(const struct args_mem *mem, uint64_t addr, struct args_msg *ret_
 	*ret_msg = (struct args_msg){ .name = (uint64_t)(uintptr_t)m.msg_name,
 				      .iov = (uint64_t)(uintptr_t)m.msg_iov,
 				      .iov_cnt = m.msg_iovlen,
+				      .control = (uint64_t)(uintptr_t)m.msg_control,
+				      .control_len = m.msg_controllen,
 				      .name_len = m.msg_namelen };
 	return ret_msg->iov_cnt > IOV_CNT_MAX ? -EMSGSIZE : 0;
 }
@@ -170,6 +192,119 @@ int args_gather(const struct args_mem *mem, uint64_t iov_ptr, uint64_t iov_cnt, 
 		if (n > 0 && mem->read(mem->ctx, (uint64_t)(uintptr_t)v.iov_base,
 				       (uint8_t *)buf + done, n) < 0)
 			return done ? (int)done : -EFAULT;
+		done += n;
+	}
+	return (int)done;
+}
+
+int args_msg_out(const struct args_mem *mem, uint64_t addr, uint32_t name_len, uint64_t control_len,
+		 uint32_t flags)
+{
+	size_t control_off = offsetof(struct msghdr, msg_controllen);
+
+	if (mem->write(mem->ctx, addr + offsetof(struct msghdr, msg_namelen), &name_len,
+		       sizeof(name_len)) < 0 ||
+	    mem->write(mem->ctx, addr + control_off, &control_len, sizeof(control_len)) < 0 ||
+	    mem->write(mem->ctx, addr + offsetof(struct msghdr, msg_flags), &flags, sizeof(flags)) <
+		    0)
+		return -EFAULT;
+	return 0;
+}
+
+/** control_int() - a value of four octets, or one */
+static int control_int(const uint8_t *data, size_t len, int max, int16_t *ret_val)
+{
+	int32_t v;
+
+	if (len >= sizeof(v))
+		memcpy(&v, data, sizeof(v));
+	else if (len == 1)
+		v = *data;
+	else
+		return -EINVAL;
+	if (v < 0 || v > max)
+		return -EINVAL;
+	*ret_val = (int16_t)v;
+	return 0;
+}
+
+/** control_one() - Return: 0 or -EINVAL */
+static int control_one(int level, int type, const uint8_t *data, size_t len, struct args_tx *tx)
+{
+	struct in_pktinfo info;
+	struct in6_pktinfo info6;
+	int16_t ttl;
+
+	if (level == IPPROTO_IP && type == IP_PKTINFO) {
+		if (len != sizeof(info))
+			return -EINVAL;
+		memcpy(&info, data, sizeof(info));
+		tx->from = ns_addr_v4(ntohl(info.ipi_spec_dst.s_addr));
+		tx->ifindex = (uint32_t)info.ipi_ifindex;
+		return 0;
+	}
+	if (level == IPPROTO_IPV6 && type == IPV6_PKTINFO) {
+		if (len < sizeof(info6))
+			return -EINVAL;
+		memcpy(&info6, data, sizeof(info6));
+		memcpy(tx->from.b, &info6.ipi6_addr, sizeof(tx->from.b));
+		tx->ifindex = info6.ipi6_ifindex;
+		return 0;
+	}
+	if (level == IPPROTO_IP && type == IP_TTL) {
+		if (control_int(data, len, 255, &ttl) < 0 || ttl < 1)
+			return -EINVAL;
+		tx->ttl = ttl;
+		return 0;
+	}
+	if (level == IPPROTO_IP && type == IP_TOS)
+		return control_int(data, len, 255, &tx->tos);
+	/* what other levels mean is theirs: linux skips it, too */
+	return level == IPPROTO_IP ? -EINVAL : 0;
+}
+
+int args_control_in(const void *control, size_t len, struct args_tx *ret_tx)
+{
+	const uint8_t *b = control;
+
+	*ret_tx = (struct args_tx){ .ttl = -1, .tos = -1 };
+	for (size_t at = 0; len - at >= sizeof(struct cmsghdr);) {
+		struct cmsghdr h;
+		size_t head = CMSG_LEN(0), step;
+
+		memcpy(&h, b + at, sizeof(h));
+		if (h.cmsg_len < head || h.cmsg_len > len - at)
+			return -EINVAL;
+		if (control_one(h.cmsg_level, h.cmsg_type, b + at + head, h.cmsg_len - head,
+				ret_tx) < 0)
+			return -EINVAL;
+		step = CMSG_ALIGN(h.cmsg_len);
+		if (step > len - at)
+			break;
+		at += step;
+	}
+	return 0;
+}
+
+int args_scatter(const struct args_mem *mem, uint64_t iov_ptr, uint64_t iov_cnt, const void *buf,
+		 size_t len)
+{
+	size_t done = 0;
+
+	if (iov_cnt > IOV_CNT_MAX || len > INT_MAX)
+		return -EINVAL;
+	for (uint64_t i = 0; i < iov_cnt && done < len; i++) {
+		struct iovec v;
+		size_t n;
+
+		if (mem->read(mem->ctx, iov_ptr + i * sizeof(v), &v, sizeof(v)) < 0)
+			return -EFAULT;
+		if (v.iov_len > (size_t)SSIZE_MAX)
+			return -EINVAL;
+		n = v.iov_len < len - done ? v.iov_len : len - done;
+		if (n > 0 && mem->write(mem->ctx, (uint64_t)(uintptr_t)v.iov_base,
+					(const uint8_t *)buf + done, n) < 0)
+			return -EFAULT;
 		done += n;
 	}
 	return (int)done;

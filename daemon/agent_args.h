@@ -2,6 +2,8 @@
 /*
  * agent_args.h - arguments of trapped calls: copied once, checked as Linux checks them
  *
+ * Theory of operation
+ *
  * A trapped call's pointers lead into memory that another thread of the container may change at any
  * time, and that may not be there. So every value is copied exactly once, every decision is made on
  * the copy, and a failed copy is -EFAULT for the program, nothing else.
@@ -97,12 +99,49 @@ ns_must_check int args_opt_out(const struct args_mem *mem, uint64_t addr, uint64
 
 /** struct args_msg - what of a struct msghdr the agent looks at */
 struct args_msg {
-	uint64_t name, iov, iov_cnt;
+	uint64_t name, iov, iov_cnt, control, control_len;
 	uint32_t name_len;
 };
 
 /** args_msg_in() - a struct msghdr. Return: 0, -EFAULT, -EMSGSIZE (more than 1024 iovecs) */
 ns_must_check int args_msg_in(const struct args_mem *mem, uint64_t addr, struct args_msg *ret_msg);
+
+/**
+ * args_msg_out() - what recvmsg() writes back into a struct msghdr
+ * @name_len:	Octets of the address that was written, or is there to be had
+ *
+ * Return: 0 or -EFAULT
+ */
+ns_must_check int args_msg_out(const struct args_mem *mem, uint64_t addr, uint32_t name_len,
+			       uint64_t control_len, uint32_t flags);
+
+/** args_name_out() - an address for recvmsg(), cut to @room. Return: its true length, or -EFAULT -EINVAL */
+ns_must_check int args_name_out(const struct args_mem *mem, int family,
+				const struct ns_endpoint *ep, uint64_t addr, uint32_t room);
+
+/** ARGS_CONTROL_MAX - octets of control data that are looked at; a program that has more is refused */
+#define ARGS_CONTROL_MAX 512
+
+/** struct args_tx - what control data of sendmsg() ask for */
+struct args_tx {
+	struct ns_addr from; /* IP_PKTINFO ipi_spec_dst; all zero: not given */
+	uint32_t ifindex;    /* 0: not given */
+	int16_t ttl, tos;    /* -1: not given */
+};
+
+/**
+ * args_control_in() - the control data of sendmsg() on a datagram socket
+ * @control:	@len octets, a copy
+ *
+ * linux v6.1 net/ipv4/ip_sockglue.c ip_cmsg_send()
+ *
+ * Return: 0 or -EINVAL
+ */
+ns_must_check int args_control_in(const void *control, size_t len, struct args_tx *ret_tx);
+
+/** args_scatter() - octets into iovecs of the program. Return: octets copied, -EFAULT, -EINVAL */
+ns_must_check int args_scatter(const struct args_mem *mem, uint64_t iov_ptr, uint64_t iov_cnt,
+			       const void *buf, size_t len);
 
 /**
  * args_gather() - octets that iovecs of the program point at

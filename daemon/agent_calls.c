@@ -42,7 +42,7 @@
 /* Octets that a trapped send takes at once: more is a short write, as on any stream. */
 #define SEND_MAX 65536u
 
-static bool is_nonblocking(int fd)
+bool is_nonblocking(int fd)
 {
 	int flags = fcntl(fd, F_GETFL);
 
@@ -51,12 +51,11 @@ static bool is_nonblocking(int fd)
 
 static int arg_int(const struct call *c, int i)
 {
-	return (int)(uint32_t)c->args[i];
+	return call_arg_int(c, i);
 }
 
-/** hold() - keep the call, or refuse it when there are too many */
-static int64_t hold(struct agent *a, struct asock *s, const struct call *c, enum held_kind kind,
-		    uint64_t timeout_ns)
+int64_t hold(struct agent *a, struct asock *s, const struct call *c, enum held_kind kind,
+	     uint64_t timeout_ns)
 {
 	return call_hold(a, s, c, kind, timeout_ns) ? CALL_LATER : -ENOBUFS;
 }
@@ -119,7 +118,10 @@ static int socket_check(int family, int type, int protocol)
 			return -EINVAL;
 		return protocol == 0 || protocol == IPPROTO_TCP ? 0 : -EPROTONOSUPPORT;
 	case SOCK_DGRAM:
-		return -EAFNOSUPPORT; /* UDP is not there yet */
+		/* echo sockets are there for groups of net.ipv4.ping_group_range, which is empty */
+		if (protocol == IPPROTO_ICMP || protocol == IPPROTO_ICMPV6)
+			return -EACCES;
+		return protocol == 0 || protocol == IPPROTO_UDP ? 0 : -EPROTONOSUPPORT;
 	case SOCK_RAW:
 		return -EPERM;
 	default:
@@ -130,6 +132,7 @@ static int socket_check(int family, int type, int protocol)
 int64_t call_socket(struct agent *a, struct call *c)
 {
 	int family = arg_int(c, 0), type = arg_int(c, 1);
+	bool is_dgram = (type & 0xf) == SOCK_DGRAM;
 	struct asock *s;
 	struct pair p;
 	int r;
@@ -139,7 +142,7 @@ int64_t call_socket(struct agent *a, struct call *c)
 	r = socket_check(family, type, arg_int(c, 2));
 	if (r < 0)
 		return r;
-	r = agent_pair_take(a, &p);
+	r = is_dgram ? dgram_pair(&p) : agent_pair_take(a, &p);
 	if (r < 0)
 		return -ENFILE;
 	s = asock_new(&a->socks, p.ino, p.ours, family);
@@ -152,7 +155,8 @@ int64_t call_socket(struct agent *a, struct call *c)
 		s->local.addr = s->remote.addr = (struct ns_addr){ 0 };
 	if (!(type & SOCK_NONBLOCK))
 		(void)fcntl(p.program, F_SETFL, 0);
-	r = agent_watch(a, s);
+	/* of a datagram socket the worker watches the pair from the start */
+	r = is_dgram ? dgram_new(a, s) : agent_watch(a, s);
 	if (r == 0)
 		r = call_add_fd(a, c, p.program, type & SOCK_CLOEXEC);
 	close(p.program);
@@ -167,8 +171,7 @@ int64_t call_socket(struct agent *a, struct call *c)
 
 /* ---- bind(), listen(), connect() ---- */
 
-/** has_no_wire() - an address of IPv6 proper */
-static bool has_no_wire(const struct asock *s, const struct ns_addr *addr)
+bool has_no_wire(const struct asock *s, const struct ns_addr *addr)
 {
 	return s->family == AF_INET6 && !ns_addr_is_v4(addr) && !ns_addr_is_any(addr);
 }
@@ -381,7 +384,7 @@ static int64_t call_accept(struct agent *a, struct call *c, struct asock *s, int
 
 /* ---- names ---- */
 
-static int64_t call_getsockname(struct agent *a, struct call *c, struct asock *s, int fd)
+int64_t call_getsockname(struct agent *a, struct call *c, struct asock *s, int fd)
 {
 	struct args_mem mem = call_mem(c);
 
@@ -409,7 +412,7 @@ static bool is_known_to_worker(const struct asock *s)
 	return !s->is_v6only && s->state != ASOCK_IDLE && s->state != ASOCK_DEAD;
 }
 
-static int64_t call_setsockopt(struct agent *a, struct call *c, struct asock *s, int fd)
+int64_t call_setsockopt(struct agent *a, struct call *c, struct asock *s, int fd)
 {
 	struct args_mem mem = call_mem(c);
 	uint8_t val[AOPT_VALUE_MAX];
@@ -421,7 +424,7 @@ static int64_t call_setsockopt(struct agent *a, struct call *c, struct asock *s,
 	(void)fd;
 	if (len < 0)
 		return len;
-	if (level == IPPROTO_IPV6 && name == IPV6_V6ONLY && s->state != ASOCK_IDLE)
+	if (level == IPPROTO_IPV6 && name == IPV6_V6ONLY && s->state != ASOCK_IDLE && !s->dg)
 		return s->family == AF_INET6 ? -EINVAL : -ENOPROTOOPT;
 	r = aopt_set(&s->opts, s->family, level, name, val, len, &res);
 	if (r < 0)
@@ -491,7 +494,7 @@ static int64_t get_state(struct agent *a, struct call *c, struct asock *s, struc
 	return 0;
 }
 
-static int64_t call_getsockopt(struct agent *a, struct call *c, struct asock *s, int fd)
+int64_t call_getsockopt(struct agent *a, struct call *c, struct asock *s, int fd)
 {
 	struct args_mem mem = call_mem(c);
 	struct aopt_result res;
@@ -618,6 +621,8 @@ static const struct {
 
 int64_t call_handle(struct agent *a, struct call *c, struct asock *s, int fd)
 {
+	if (s->dg)
+		return dgram_handle(a, c, s, fd);
 	for (size_t i = 0; i < NS_ARRAY_LEN(calls); i++) {
 		if (calls[i].nr != c->nr)
 			continue;
@@ -655,6 +660,9 @@ void held_timeout(struct held *h)
 	case HELD_RETRY:
 		if (call_is_waiting(&c))
 			call_run(a, &c);
+		break;
+	case HELD_RECV:
+		call_answer(a, &c, -EAGAIN);
 		break;
 	case HELD_OP:
 	case HELD_DEFERRED:

@@ -50,6 +50,10 @@ void op_send(struct agent *a, struct asock *s)
 		agent_send(a, IPC_LISTEN, &l);
 		break;
 	case ASOCK_OP_CONNECT:
+		if (dgram_is_unconnect(s)) {
+			agent_send(a, IPC_DGRAM_UNCONNECT, &(struct ipc_dgram_sock){ s->handle });
+			break;
+		}
 		c.remote = ipc_endpoint_from(&s->op_ep);
 		aopt_opts(&s->opts, &c.opts);
 		agent_send(a, IPC_CONNECT, &c);
@@ -77,7 +81,8 @@ static bool held_take(struct asock *s, struct list *head, enum held_kind kind,
 /** answer_kept() - answer and remember: a signal may take the answer away */
 static void answer_kept(struct agent *a, struct asock *s, const struct call *c, int64_t answer)
 {
-	if (answer == 0 || answer == -EINPROGRESS)
+	/* a datagram socket may be connected again at once, elsewhere, by the same call */
+	if ((answer == 0 || answer == -EINPROGRESS) && !(s->dg && c->nr == SYS_connect))
 		asock_memo_set(s, c->tid, c->nr, c->ip, c->args, answer, agent_now());
 	call_answer(a, c, answer);
 }
@@ -144,8 +149,13 @@ static int on_bind_r(void *ctx, struct ipc_msg *m)
 	if (b->err == 0) {
 		s->is_user_bound = true;
 		local_set(s, &b->local);
-		asock_set_state(&a->socks, s, ASOCK_BOUND);
+		if (s->dg)
+			dgram_bound(s);
+		else
+			asock_set_state(&a->socks, s, ASOCK_BOUND);
 	}
+	if (s->dg && b->err < 0 && list_is_empty(&s->held))
+		s->so_error = b->err; /* of a send that wanted a port, and is tried again now */
 	op_answer(a, s, b->err);
 	op_done(a, s);
 	return 0;
@@ -219,7 +229,12 @@ static int on_connect_r(void *ctx, struct ipc_msg *m)
 
 	if (!s)
 		return 0;
-	if (b->err == -EINPROGRESS) {
+	if (s->dg) {
+		if (b->err == 0)
+			local_set(s, &b->local);
+		dgram_connected(a, s, b->err);
+		op_answer(a, s, b->err);
+	} else if (b->err == -EINPROGRESS) {
 		local_set(s, &b->local);
 		s->remote = s->op_ep;
 		asock_set_state(&a->socks, s, ASOCK_CONNECTING);
@@ -351,6 +366,10 @@ static int on_closed(void *ctx, struct ipc_msg *m)
 	const struct ipc_closed *b = IPC_BODY(m, ipc_closed);
 	struct asock *s = asock_find_handle(&a->socks, b->sock);
 
+	if (s && s->dg) {
+		asock_free(&a->socks, s);
+		return 0;
+	}
 	if (!s || s->state != ASOCK_ESTABLISHED)
 		return 0;
 	/* worth an entry only while the thread that called last has it still */
@@ -377,12 +396,20 @@ static bool query_take(struct agent *a, uint32_t token, struct held *ret_held)
 }
 
 /** query_answer() - @err, or the value into the program's buffer */
-static void query_answer(struct agent *a, struct call *c, int err, const void *val, size_t len)
+static void query_answer(struct agent *a, struct held *h, int err, const void *val, size_t len)
 {
+	struct call *c = &h->call;
+	struct asock *s = asock_find_handle(&a->socks, h->sock);
 	struct args_mem mem = call_mem(c);
 	int room;
 
-	if (err == 0) {
+	if (h->is_check && err == 0 && s) {
+		dgram_checked(s, h);
+		if (call_is_waiting(c))
+			call_run(a, c);
+		return;
+	}
+	if (err == 0 && c->nr == SYS_getsockopt) {
 		room = args_opt_len_in(&mem, c->args[4]);
 		err = room < 0 ? room : args_opt_out(&mem, c->args[3], c->args[4], room, val, len);
 	}
@@ -395,7 +422,7 @@ static int on_getopt_r(void *ctx, struct ipc_msg *m)
 	struct held h;
 
 	if (query_take(ctx, b->token, &h))
-		query_answer(ctx, &h.call, b->err < 0 ? b->err : 0, &b->value, sizeof(b->value));
+		query_answer(ctx, &h, b->err < 0 ? b->err : 0, &b->value, sizeof(b->value));
 	return 0;
 }
 
@@ -407,16 +434,17 @@ static int on_getinfo_r(void *ctx, struct ipc_msg *m)
 	size_t len = aopt_tcp_info(&b->info, buf);
 
 	if (query_take(ctx, b->token, &h))
-		query_answer(ctx, &h.call, b->err < 0 ? b->err : 0, buf, len);
+		query_answer(ctx, &h, b->err < 0 ? b->err : 0, buf, len);
 	return 0;
 }
 
 const ipc_handler_fn agent_worker_handlers[IPC_TYPE_COUNT] = {
-	[IPC_BIND_R] = on_bind_r,       [IPC_LISTEN_R] = on_listen_r,
-	[IPC_CONNECT_R] = on_connect_r, [IPC_CONNECTED] = on_connected,
-	[IPC_FAILED] = on_failed,       [IPC_ACCEPTABLE] = on_acceptable,
-	[IPC_DETACHED] = on_detached,   [IPC_CLOSED] = on_closed,
-	[IPC_GETOPT_R] = on_getopt_r,   [IPC_GETINFO_R] = on_getinfo_r,
+	[IPC_BIND_R] = on_bind_r,         [IPC_LISTEN_R] = on_listen_r,
+	[IPC_CONNECT_R] = on_connect_r,   [IPC_CONNECTED] = on_connected,
+	[IPC_FAILED] = on_failed,         [IPC_ACCEPTABLE] = on_acceptable,
+	[IPC_DETACHED] = on_detached,     [IPC_CLOSED] = on_closed,
+	[IPC_GETOPT_R] = on_getopt_r,     [IPC_GETINFO_R] = on_getinfo_r,
+	[IPC_DGRAM_INFO] = dgram_on_info, [IPC_DGRAM_ERR] = dgram_on_err,
 };
 
 /* ---- ends ---- */

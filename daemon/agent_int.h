@@ -65,6 +65,7 @@ enum held_kind {
 	HELD_CONNECT,  /* the end of the handshake, or its timeout */
 	HELD_QUERY,    /* GETOPT_R, GETINFO_R */
 	HELD_RETRY,    /* room in the program's pair, looked at again by a timer */
+	HELD_RECV,     /* a datagram, or its timeout */
 };
 
 /** struct held - a call that is not answered yet */
@@ -74,9 +75,12 @@ struct held {
 	struct agent *agent;
 	struct call call;
 	enum held_kind kind;
-	uint32_t sock;   /* handle */
-	uint32_t token;  /* HELD_QUERY */
-	int level, name; /* HELD_QUERY: option asked for */
+	uint32_t sock;               /* handle */
+	uint32_t token;              /* HELD_QUERY */
+	bool is_check;               /* HELD_QUERY of a send: try again when the answer is 0 */
+	struct ns_endpoint asked_to; /* with @is_check */
+	uint32_t asked_len;          /* likewise, octets */
+	int level, name;             /* HELD_QUERY: option asked for */
 	struct event *timer;
 };
 
@@ -105,6 +109,8 @@ struct agent {
 		int fd;
 	} pidfds[AGENT_PIDFDS];
 	uint64_t call_cnt, held_total_cnt, lost_answer_cnt, reset_cnt, reset_unseen_cnt;
+	uint64_t nameless_cnt;
+	int dgram_fd; /* channel of datagrams to the worker; -1 while it is down */
 	bool is_worker_up;
 	int exit_status;
 };
@@ -182,6 +188,53 @@ void held_timeout(struct held *h);
 void stuff(struct agent *a, struct asock *s, int program_fd);
 /** unstuff() - and writable again */
 void unstuff(struct agent *a, struct asock *s);
+
+/** call_arg_int() - an argument as the kernel sees an int */
+static inline int call_arg_int(const struct call *c, int i)
+{
+	return (int)(uint32_t)c->args[i];
+}
+/** call_setsockopt(), call_getsockopt() - by the table */
+int64_t call_setsockopt(struct agent *a, struct call *c, struct asock *s, int fd);
+int64_t call_getsockopt(struct agent *a, struct call *c, struct asock *s, int fd);
+/** call_getsockname() - as it says */
+int64_t call_getsockname(struct agent *a, struct call *c, struct asock *s, int fd);
+/** has_no_wire() - an address of IPv6 proper */
+bool has_no_wire(const struct asock *s, const struct ns_addr *addr);
+/** hold() - keep the call, or refuse it when there are too many. Return: as a handler */
+int64_t hold(struct agent *a, struct asock *s, const struct call *c, enum held_kind kind,
+	     uint64_t timeout_ns);
+/** is_nonblocking() - O_NONBLOCK of a descriptor */
+bool is_nonblocking(int fd);
+
+/* ---- agent_dgram.c, agent_dgram_recv.c: datagram sockets ---- */
+
+/** dgram_channel() - make the channel of datagrams to a new worker. Return: 0 or negative errno */
+ns_must_check int dgram_channel(struct agent *a);
+/** dgram_pair() - a pair of datagrams. Return: 0 or negative errno */
+ns_must_check int dgram_pair(struct pair *ret_pair);
+/** dgram_new() - make @s a datagram socket and tell the worker. Return: 0 or negative errno */
+ns_must_check int dgram_new(struct agent *a, struct asock *s);
+/** dgram_free() - what @s has as a datagram socket; harmless on a stream */
+void dgram_free(struct asock *s);
+/** dgram_handle() - any call on a datagram socket; as a handler */
+int64_t dgram_handle(struct agent *a, struct call *c, struct asock *s, int fd);
+/** dgram_replay() - what a new worker must know of it */
+void dgram_replay(struct agent *a, struct asock *s);
+/** dgram_bound(), dgram_connected() - the worker's answers */
+void dgram_bound(struct asock *s);
+void dgram_connected(struct agent *a, struct asock *s, int err);
+/** dgram_recv() - recvfrom(), recvmsg(), recvmmsg() */
+int64_t dgram_recv(struct agent *a, struct call *c, struct asock *s, int fd);
+/** dgram_checked() - where the held send goes was found to be reachable */
+void dgram_checked(struct asock *s, const struct held *h);
+/** dgram_take_error() - the pending error, given once; 0: none */
+int dgram_take_error(struct asock *s);
+/** dgram_is_unconnect() - CONNECT asked to undo: which message that is */
+bool dgram_is_unconnect(const struct asock *s);
+/** dgram_worker_handlers: DGRAM_INFO, DGRAM_ERR */
+int dgram_on_info(void *ctx, struct ipc_msg *m);
+int dgram_on_err(void *ctx, struct ipc_msg *m);
 
 /* ---- agent_events.c ---- */
 

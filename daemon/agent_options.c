@@ -19,6 +19,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <netinet/in.h>
+#include <netinet/udp.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -66,6 +67,8 @@ enum kind {
 	K_IP_OPTIONS, /* only none */
 	K_V6_BOOL,    /* level IPv6, only on its sockets */
 	K_V6_INT,
+	K_IP_OCTET,    /* level IP, 0..255, -1 is the default */
+	K_IP_CUT,      /* level IP, cut to an octet */
 	K_REFUSED_INT, /* checked to be an int, then refused */
 	K_REFUSED_ANY,
 };
@@ -89,6 +92,8 @@ static const struct row {
 #define AOPT(level_, name_, kind_, map_, option_, min_, max_, def_)                                \
 	{ #level_ " " #name_, level_, name_, K_##kind_, M_##map_, option_, min_, max_, def_ },
 #include "daemon/agent_options.def"
+
+#include "daemon/agent_dgram_options.def" /* behind the others: stream_row_cnt */
 #undef AOPT
 };
 
@@ -99,13 +104,29 @@ static const char *const congestion_names[NS_CC_COUNT] = {
 	[NS_CC_RENO] = "reno",
 };
 
-static const struct row *row_find(int level, int name)
+/* Rows of agent_options.def; those of datagrams follow. */
+static const size_t stream_row_cnt =
+#define AOPT(level_, name_, kind_, map_, option_, min_, max_, def_) 1 +
+#include "daemon/agent_options.def"
+#undef AOPT
+	0;
+
+/* A datagram socket's own row comes before the one it shares with streams; level TCP is not its. */
+static const struct row *row_find(bool is_dgram, int level, int name)
 {
-	for (size_t i = 0; i < NS_ARRAY_LEN(rows); i++) {
+	for (size_t i = is_dgram ? stream_row_cnt : 0; i < NS_ARRAY_LEN(rows); i++) {
+		if (i == stream_row_cnt && !is_dgram)
+			return NULL;
 		if (rows[i].level == level && rows[i].name == name)
 			return &rows[i];
 	}
-	return NULL;
+	return is_dgram && level != IPPROTO_TCP ? row_find(false, level, name) : NULL;
+}
+
+/* Is this the row that counts for the socket? */
+static bool row_applies(bool is_dgram, const struct row *r)
+{
+	return row_find(is_dgram, r->level, r->name) == r;
 }
 
 static size_t row_idx(const struct row *r)
@@ -125,17 +146,23 @@ void aopt_init(struct aopt_values *v)
 		v->v[i] = rows[i].def;
 }
 
+void aopt_init_dgram(struct aopt_values *v)
+{
+	aopt_init(v);
+	v->is_dgram = true;
+}
+
 void aopt_inherit(struct aopt_values *v, const struct aopt_values *listener)
 {
 	*v = *listener;
 	/* inet_csk_clone_lock() and sk_clone() copy all but these */
-	v->v[row_idx(row_find(IPPROTO_TCP, TCP_DEFER_ACCEPT))] = 0;
-	v->v[row_idx(row_find(IPPROTO_TCP, TCP_FASTOPEN))] = 0;
+	v->v[row_idx(row_find(false, IPPROTO_TCP, TCP_DEFER_ACCEPT))] = 0;
+	v->v[row_idx(row_find(false, IPPROTO_TCP, TCP_FASTOPEN))] = 0;
 }
 
 int32_t aopt_value(const struct aopt_values *v, int level, int name)
 {
-	const struct row *r = row_find(level, name);
+	const struct row *r = row_find(v->is_dgram, level, name);
 
 	NS_BUG_ON(!r);
 	return v->v[row_idx(r)];
@@ -146,12 +173,14 @@ size_t aopt_row_cnt(void)
 	return NS_ARRAY_LEN(rows);
 }
 
-void aopt_row(size_t i, int *ret_level, int *ret_name, const char **ret_text, const char **ret_map)
+bool aopt_row(bool is_dgram, size_t i, int *ret_level, int *ret_name, const char **ret_text,
+	      const char **ret_map)
 {
 	*ret_level = rows[i].level;
 	*ret_name = rows[i].name;
 	*ret_text = rows[i].text;
 	*ret_map = map_names[rows[i].map];
+	return row_applies(is_dgram, &rows[i]);
 }
 
 /* ---- setsockopt() ---- */
@@ -298,6 +327,10 @@ static int set_int(const struct aopt_values *v, const struct row *r, int32_t val
 	case K_TOS:
 		*ret_val = (val & 0xfc) | (v->v[row_idx(r)] & 3);
 		return 0;
+	case K_IP_CUT:
+		*ret_val = val & 0xff;
+		return 0;
+	case K_IP_OCTET:
 	case K_TTL:
 		if (val == -1)
 			*ret_val = r->def;
@@ -326,7 +359,8 @@ static int val_int(const struct row *r, const void *val, int len, int32_t *ret_v
 		return -EINVAL;
 	if (len >= 1)
 		*ret_val = *(const uint8_t *)val;
-	else if (r->kind == K_TTL || r->kind == K_IP_BOOL_1 || r->kind == K_IP_INT_1)
+	else if (r->kind == K_TTL || r->kind == K_IP_OCTET || r->kind == K_IP_BOOL_1 ||
+		 r->kind == K_IP_INT_1)
 		return -EINVAL;
 	return 0;
 }
@@ -334,7 +368,7 @@ static int val_int(const struct row *r, const void *val, int len, int32_t *ret_v
 int aopt_set(struct aopt_values *v, int family, int level, int name, const void *val, int len,
 	     struct aopt_result *ret_result)
 {
-	const struct row *r = row_find(level, name);
+	const struct row *r = row_find(v->is_dgram, level, name);
 	int32_t n = 0;
 	int ret;
 
@@ -396,7 +430,7 @@ static void get_int(struct aopt_result *res, const struct row *r, int32_t val, i
 int aopt_get(const struct aopt_values *v, int family, int level, int name, int room,
 	     bool is_connected, struct aopt_result *ret_result)
 {
-	const struct row *r = row_find(level, name);
+	const struct row *r = row_find(v->is_dgram, level, name);
 	struct linger l;
 	char ca[CA_NAME_MAX] = { 0 };
 	uint64_t rate;
@@ -447,9 +481,10 @@ void aopt_opts(const struct aopt_values *v, struct ipc_opts *ret_opts)
 {
 	memset(ret_opts, 0, sizeof(*ret_opts));
 	for (size_t i = 0; i < NS_ARRAY_LEN(rows); i++) {
-		if (rows[i].option == NONE || v->v[i] == rows[i].def)
+		if (rows[i].option == NONE || v->v[i] == rows[i].def ||
+		    !row_applies(v->is_dgram, &rows[i]))
 			continue;
-		ret_opts->mask |= 1u << rows[i].option;
+		ret_opts->mask |= UINT64_C(1) << rows[i].option;
 		ret_opts->value[rows[i].option] = v->v[i];
 	}
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * agent_options.h - setsockopt() and getsockopt() of stream sockets, by one table
+ * agent_options.h - setsockopt() and getsockopt() by a table, and one more for datagrams
  *
  * No system call and no memory of the program: values come and go in buffers, so that the table can
  * be held against a real socket in a test and fuzzed.
@@ -14,8 +14,8 @@
 #include "base/attr.h"
 #include "daemon/ipc_messages.h"
 
-/* The highest row count of agent_options.def; asserted there. */
-#define AOPT_ROWS_MAX 96
+/* The highest row count of both tables together; asserted there. */
+#define AOPT_ROWS_MAX 160
 
 /** AOPT_VALUE_MAX - octets of the longest value that is looked at */
 #define AOPT_VALUE_MAX 256
@@ -25,6 +25,7 @@ struct aopt_values {
 	int32_t v[AOPT_ROWS_MAX]; /* by row */
 	uint64_t rcv_timeout_ns;  /* 0: none */
 	uint64_t snd_timeout_ns;
+	bool is_dgram;
 };
 
 /** enum aopt_todo - what remains to be done after the table has spoken */
@@ -45,8 +46,10 @@ struct aopt_result {
 	uint8_t buf[AOPT_VALUE_MAX];
 };
 
-/** aopt_init() - all options at their defaults */
+/** aopt_init() - all options of a stream socket at their defaults */
 void aopt_init(struct aopt_values *v);
+/** aopt_init_dgram() - likewise of a datagram socket */
+void aopt_init_dgram(struct aopt_values *v);
 
 /**
  * aopt_inherit() - options of an accepted connection: those of its listener, as Linux copies them
@@ -81,9 +84,11 @@ void aopt_opts(const struct aopt_values *v, struct ipc_opts *ret_opts);
 /** aopt_value() - a remembered value; trap when the table has no such row */
 int32_t aopt_value(const struct aopt_values *v, int level, int name);
 
-/** aopt_row_cnt(), aopt_row() - the rows, for tests and documentation; false past the end */
+/** aopt_row_cnt() - rows of both tables */
 size_t aopt_row_cnt(void);
-void aopt_row(size_t i, int *ret_level, int *ret_name, const char **ret_text, const char **ret_map);
+/** aopt_row() - one of them, for tests and documentation; false: it is not one of such a socket */
+bool aopt_row(bool is_dgram, size_t i, int *ret_level, int *ret_name, const char **ret_text,
+	      const char **ret_map);
 
 /** aopt_tcp_info() - lay out what the stack told as Linux's struct tcp_info. Return: octets at @buf */
 size_t aopt_tcp_info(const struct ns_tcp_info *info, uint8_t buf[AOPT_VALUE_MAX]);

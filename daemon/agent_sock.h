@@ -43,6 +43,7 @@
 #define ASOCK_BACKLOG_MAX 4096u
 #define ASOCK_CAP_MAX     65535u /* an index has 16 bits, 0 is no socket */
 
+struct adgram;
 struct agent;
 struct event;
 
@@ -96,6 +97,8 @@ struct asock {
 	enum asock_state state;
 	enum asock_op op;
 	int family; /* AF_INET, AF_INET6 */
+	struct adgram *
+		dg; /* of a datagram socket, agent_dgram.c; NULL: a stream. State BOUND all its life */
 	bool is_user_bound;
 	bool is_connect_reported; /* a connect() has returned 0 */
 	bool is_kernel_err;       /* DEAD: the pair itself carries the error */

@@ -53,7 +53,7 @@ static bool is_endpoint(const struct ipc_endpoint *e)
 
 static bool is_opts(const struct ipc_opts *o)
 {
-	return o->mask < 1u << NS_SOCKOPT_COUNT;
+	return o->mask < UINT64_C(1) << NS_SOCKOPT_COUNT;
 }
 
 static bool is_socket(uint32_t handle)
@@ -200,6 +200,60 @@ static bool check_closed(const void *body)
 	const struct ipc_closed *b = body;
 
 	return is_socket(b->sock) && b->is_shut <= 1;
+}
+
+static bool is_dgram_to(const struct ipc_dgram_to *t)
+{
+	return is_endpoint(&t->to) && t->has_to <= 1 && t->ttl >= -1 && t->ttl <= UINT8_MAX &&
+	       t->tos >= -1 && t->tos <= UINT8_MAX;
+}
+
+static bool check_dgram_open(const void *body)
+{
+	const struct ipc_dgram_open *b = body;
+
+	return is_socket(b->sock) && is_opts(&b->opts);
+}
+
+static bool check_dgram_sock(const void *body)
+{
+	const struct ipc_dgram_sock *b = body;
+
+	return is_socket(b->sock);
+}
+
+static bool check_dgram_check(const void *body)
+{
+	const struct ipc_dgram_check *b = body;
+
+	return is_socket(b->sock) && is_dgram_to(&b->to);
+}
+
+static bool check_dgram_group(const void *body)
+{
+	const struct ipc_dgram_group *b = body;
+
+	return is_socket(b->sock) && b->what < IPC_GROUP_WHAT_COUNT;
+}
+
+static bool check_dgram_info(const void *body)
+{
+	const struct ipc_dgram_info *b = body;
+
+	if (!is_socket(b->sock) || b->cnt == 0 || b->cnt > IPC_DGRAM_ROWS)
+		return false;
+	for (uint32_t i = 0; i < b->cnt; i++)
+		if (!is_endpoint(&b->row[i].from) || !is_endpoint(&b->row[i].to))
+			return false;
+	return true;
+}
+
+static bool check_dgram_err(const void *body)
+{
+	const struct ipc_dgram_err *b = body;
+
+	return is_socket(b->sock) && b->err < 0 && is_err(b->err) && is_endpoint(&b->to) &&
+	       b->is_fatal <= 1 && b->has_token <= 1;
 }
 
 /* ---- the table ---- */
@@ -368,6 +422,11 @@ static int send_some(struct ipc *c)
 	for (int i = 0; i < n && (node = list_pop(&c->queue)) != NULL; i++)
 		out_free(c, list_entry(node, struct ipc_out, node));
 	return n;
+}
+
+bool ipc_dgram_frame_check(const struct ipc_dgram_frame *f)
+{
+	return is_socket(f->sock) && is_dgram_to(&f->to);
 }
 
 int ipc_flush(struct ipc *c)

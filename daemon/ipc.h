@@ -104,6 +104,9 @@ void ipc_done(struct ipc *c);
 ns_must_check int ipc_check(const void *buf, size_t len, uint32_t fd_cnt, enum ipc_role from,
 			    enum ipc_role to);
 
+/** ipc_dgram_frame_check() - the same for what is in front of a datagram in the channel */
+ns_must_check bool ipc_dgram_frame_check(const struct ipc_dgram_frame *f);
+
 /** ipc_type_name() - as in messages.def, "?" for no such type */
 const char *ipc_type_name(enum ipc_type type);
 /** ipc_body_len() - octets of the body of @type */

@@ -2,6 +2,8 @@
 /*
  * ipc_messages.h - the bodies of the messages between monitor, agent and worker
  *
+ * Theory of operation
+ *
  * Fixed size, no pointers, no padding that is not named: what a compromised peer can send is bounded
  * by the type. Both ends are the same binary, so integers are in host byte order; ipc_header.version
  * only catches a binary that was replaced while a child lives on.
@@ -11,6 +13,7 @@
  */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "ns/addr.h"
@@ -109,7 +112,7 @@ struct ipc_stats {
 
 /** struct ipc_opts - socket options that differ from the stack's defaults */
 struct ipc_opts {
-	uint32_t mask; /* bit n: value[n] is set; n is an enum ns_sockopt */
+	uint64_t mask; /* bit n: value[n] is set; n is an enum ns_sockopt */
 	int32_t value[NS_SOCKOPT_COUNT];
 };
 
@@ -227,3 +230,107 @@ struct ipc_closed {
 	uint32_t sock;    /* S */
 	uint32_t is_shut; /* 0, 1 */
 };
+
+/* ---- datagrams: worker_dgram.c has the picture ---- */
+
+/** struct ipc_dgram_open - agent -> worker, fd: the stack's end of the program's pair */
+struct ipc_dgram_open {
+	uint32_t sock; /* S */
+	uint32_t reserved;
+	struct ipc_opts opts;
+};
+
+/** struct ipc_dgram_sock - agent -> worker: about @sock alone */
+struct ipc_dgram_sock {
+	uint32_t sock; /* S */
+};
+
+/** struct ipc_dgram_to - where a datagram goes, ns_dgram_tx */
+struct ipc_dgram_to {
+	struct ipc_endpoint to;
+	struct ns_addr from;
+	uint32_t ifindex;
+	int16_t ttl, tos; /* -1: the socket's */
+	uint8_t has_to;   /* 0, 1 */
+	uint8_t reserved[3];
+};
+
+/** struct ipc_dgram_check - agent -> worker: could a datagram go there? Answered by GETOPT_R */
+struct ipc_dgram_check {
+	uint32_t sock;  /* S */
+	uint32_t token; /* returned in the answer */
+	uint32_t len;   /* octets of the datagram */
+	uint32_t reserved;
+	struct ipc_dgram_to to;
+};
+
+/** struct ipc_dgram_frame - in front of each datagram in the channel of DGRAM_CHANNEL */
+struct ipc_dgram_frame {
+	uint32_t sock; /* S */
+	uint32_t reserved;
+	struct ipc_dgram_to to;
+};
+
+/** enum ipc_group_what - what DGRAM_GROUP asks for */
+enum ipc_group_what {
+	IPC_GROUP_JOIN,
+	IPC_GROUP_LEAVE,
+	IPC_GROUP_IF, /* IP_MULTICAST_IF: @group is not looked at */
+	IPC_GROUP_WHAT_COUNT
+};
+
+/** struct ipc_dgram_group - agent -> worker, answered by GETOPT_R */
+struct ipc_dgram_group {
+	uint32_t sock;  /* S */
+	uint32_t token; /* returned in the answer */
+	uint32_t what;  /* enum ipc_group_what */
+	uint32_t ifindex;
+	struct ns_addr group, local;
+};
+
+/** struct ipc_dgram_row - what the program may ask of a datagram in its pair */
+struct ipc_dgram_row {
+	struct ipc_endpoint from, to;
+	uint32_t len; /* octets */
+	uint32_t sum; /* ipc_dgram_sum() of the payload */
+	uint32_t ifindex;
+	uint8_t ttl, tos;
+	uint16_t reserved;
+	uint64_t time_ns; /* CLOCK_MONOTONIC */
+};
+
+/** IPC_DGRAM_ROWS - rows of one message */
+#define IPC_DGRAM_ROWS 8u
+
+/** struct ipc_dgram_info - worker -> agent: the next @cnt datagrams of the pair, before they are there */
+struct ipc_dgram_info {
+	uint32_t sock; /* S */
+	uint32_t cnt;
+	struct ipc_dgram_row row[IPC_DGRAM_ROWS];
+};
+
+/** struct ipc_dgram_err - worker -> agent: ns_dgram_err, and whether an empty datagram is in the pair for it */
+struct ipc_dgram_err {
+	uint32_t sock; /* S */
+	int32_t err;   /* negative errno */
+	struct ipc_endpoint to;
+	struct ns_addr offender;
+	uint32_t info;
+	uint8_t origin, type, code;
+	uint8_t is_fatal, has_token; /* 0, 1 */
+	uint8_t reserved[3];
+};
+
+/** ipc_dgram_sum() - tells datagrams of one length apart: FNV-1a of the first octets */
+static inline uint32_t ipc_dgram_sum(uint32_t sum, const void *octets, size_t len)
+{
+	const uint8_t *b = octets;
+
+	for (size_t i = 0; i < len; i++)
+		sum = (sum ^ b[i]) * 16777619u;
+	return sum;
+}
+
+#define IPC_DGRAM_SUM_INIT 2166136261u
+#define IPC_DGRAM_SUM_LEN                                                                          \
+	64u /* octets that are summed: they hold identifiers and sequence numbers */

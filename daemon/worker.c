@@ -74,6 +74,8 @@ static void on_agent_writable(evutil_socket_t fd, short what, void *arg)
 	(void)what;
 	if (r < 0)
 		channel_failed(w, "agent", r);
+	else if (!ipc_is_waiting(&w->agent))
+		wdgram_channel_writable(w);
 }
 
 static void on_monitor_readable(evutil_socket_t fd, short what, void *arg)
@@ -145,6 +147,8 @@ static int worker_init(struct worker *w, struct child_init *init)
 
 	list_init(&w->socks);
 	list_init(&w->ready);
+	list_init(&w->untold);
+	w->dgram_fd = -1;
 	raise_nofile();
 	w->env.random = env_random;
 	w->base = child_base_new();
@@ -176,6 +180,10 @@ static void worker_done(struct worker *w)
 		wsock_free(list_entry(it, struct wsock, node));
 	worker_links_done(w);
 	ns_stack_free(w->stack);
+	if (w->is_dgram_rd_added)
+		event_del(&w->dgram_rd);
+	if (w->dgram_fd >= 0)
+		close(w->dgram_fd);
 	event_del(&w->timer_ev);
 	close(w->timer_fd);
 	event_free(w->agent_rd);

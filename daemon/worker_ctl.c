@@ -31,11 +31,11 @@ void worker_tell(struct worker *w, enum ipc_type type, const void *body)
 
 /* ---- sockets ---- */
 
-static void set_opts(struct worker *w, ns_sock sock, const struct ipc_opts *opts)
+void worker_set_opts(struct worker *w, ns_sock sock, const struct ipc_opts *opts)
 {
 	for (uint32_t i = 0; i < NS_SOCKOPT_COUNT; i++) {
 		/* the agent has checked them; what the stack does not know changes nothing */
-		if (opts->mask & 1u << i)
+		if (opts->mask & UINT64_C(1) << i)
 			(void)!ns_sock_setopt(w->stack, sock, (enum ns_sockopt)i, opts->value[i]);
 	}
 }
@@ -60,7 +60,7 @@ static int open_sock(struct worker *w, uint32_t handle, const struct ipc_opts *o
 		ns_sock_set_user(w->stack, s->sock, s);
 		wsock_name(s, handle);
 	}
-	set_opts(w, s->sock, opts);
+	worker_set_opts(w, s->sock, opts);
 	*ret_sock = s;
 	return 0;
 }
@@ -89,7 +89,8 @@ static int on_bind(void *ctx, struct ipc_msg *m)
 	worker_begin_turn(w);
 	r = open_sock(w, b->sock, &b->opts, &s);
 	if (r == 0)
-		r = ns_sock_bind(w->stack, s->sock, &local);
+		r = s->kind == WSOCK_DGRAM ? wdgram_bind(s, &local)
+					   : ns_sock_bind(w->stack, s->sock, &local);
 	answer(w, IPC_BIND_R, b->sock, r);
 	/* a program may bind again after -EADDRINUSE: its next BIND makes a new one */
 	if (r < 0 && s && s->kind == WSOCK_BOUND)
@@ -129,6 +130,10 @@ static int on_connect(void *ctx, struct ipc_msg *m)
 
 	worker_begin_turn(w);
 	r = open_sock(w, b->sock, &b->opts, &s);
+	if (r == 0 && s->kind == WSOCK_DGRAM) {
+		answer(w, IPC_CONNECT_R, b->sock, wdgram_connect(s, &remote));
+		return 0;
+	}
 	if (r == 0 && s->kind != WSOCK_BOUND)
 		r = -EINVAL;
 	if (r == 0) {
@@ -147,9 +152,9 @@ static void set_attached_opts(struct worker *w, ns_sock sock, const struct ipc_o
 {
 	struct ipc_opts o = *opts;
 
-	o.mask &= ~(1u << NS_SO_REUSEADDR | 1u << NS_SO_REUSEPORT | 1u << NS_TCP_DEFER_ACCEPT |
-		    1u << NS_TCP_SYNCNT);
-	set_opts(w, sock, &o);
+	o.mask &= ~(UINT64_C(1) << NS_SO_REUSEADDR | UINT64_C(1) << NS_SO_REUSEPORT |
+		    UINT64_C(1) << NS_TCP_DEFER_ACCEPT | UINT64_C(1) << NS_TCP_SYNCNT);
+	worker_set_opts(w, sock, &o);
 }
 
 static int on_attach(void *ctx, struct ipc_msg *m)
@@ -181,6 +186,8 @@ static int on_setopt(void *ctx, struct ipc_msg *m)
 	struct wsock *s = wsock_find(w, b->sock);
 
 	worker_begin_turn(w);
+	if (s && b->option == NS_DGRAM_INFO)
+		s->has_info = b->value;
 	if (s && s->sock)
 		(void)!ns_sock_setopt(w->stack, s->sock, (enum ns_sockopt)b->option, b->value);
 	return 0;
@@ -220,6 +227,71 @@ static int on_getinfo(void *ctx, struct ipc_msg *m)
 	return 0;
 }
 
+/* ---- datagrams ---- */
+
+static int on_dgram_channel(void *ctx, struct ipc_msg *m)
+{
+	return wdgram_channel(ctx, ipc_take_fd(m, 0));
+}
+
+static int on_dgram_open(void *ctx, struct ipc_msg *m)
+{
+	const struct ipc_dgram_open *b = IPC_BODY(m, ipc_dgram_open);
+
+	worker_begin_turn(ctx);
+	wdgram_open(ctx, b->sock, ipc_take_fd(m, 0), &b->opts);
+	return 0;
+}
+
+static int on_dgram_unconnect(void *ctx, struct ipc_msg *m)
+{
+	struct worker *w = ctx;
+	const struct ipc_dgram_sock *b = IPC_BODY(m, ipc_dgram_sock);
+	struct wsock *s = wsock_find(w, b->sock);
+
+	worker_begin_turn(w);
+	answer(w, IPC_CONNECT_R, b->sock,
+	       s && s->kind == WSOCK_DGRAM ? wdgram_connect(s, NULL) : -EINVAL);
+	return 0;
+}
+
+static void answer_token(struct worker *w, uint32_t token, int err)
+{
+	struct ipc_getopt_result res = { .token = token, .err = err };
+
+	worker_tell(w, IPC_GETOPT_R, &res);
+}
+
+static int on_dgram_check(void *ctx, struct ipc_msg *m)
+{
+	struct worker *w = ctx;
+	const struct ipc_dgram_check *b = IPC_BODY(m, ipc_dgram_check);
+	struct wsock *s = wsock_find(w, b->sock);
+	struct ns_dgram_tx tx = wdgram_tx(&b->to);
+
+	worker_begin_turn(w);
+	answer_token(w, b->token,
+		     s ? ns_dgram_check(w->stack, s->sock, &tx, b->len, w->now) : -EBADF);
+	return 0;
+}
+
+static int on_dgram_group(void *ctx, struct ipc_msg *m)
+{
+	struct worker *w = ctx;
+	const struct ipc_dgram_group *b = IPC_BODY(m, ipc_dgram_group);
+	struct wsock *s = wsock_find(w, b->sock);
+	int r = -EBADF;
+
+	worker_begin_turn(w);
+	if (s && b->what == IPC_GROUP_IF)
+		r = ns_dgram_multicast_if(w->stack, s->sock, &b->local, b->ifindex);
+	else if (s)
+		r = ns_dgram_group(w->stack, s->sock, &b->group, &b->local, b->ifindex,
+				   b->what == IPC_GROUP_JOIN);
+	answer_token(w, b->token, r);
+	return 0;
+}
+
 static int on_close(void *ctx, struct ipc_msg *m)
 {
 	struct worker *w = ctx;
@@ -233,9 +305,19 @@ static int on_close(void *ctx, struct ipc_msg *m)
 }
 
 const ipc_handler_fn worker_agent_handlers[IPC_TYPE_COUNT] = {
-	[IPC_BIND] = on_bind,       [IPC_LISTEN] = on_listen, [IPC_CONNECT] = on_connect,
-	[IPC_ATTACH] = on_attach,   [IPC_SETOPT] = on_setopt, [IPC_GETOPT] = on_getopt,
-	[IPC_GETINFO] = on_getinfo, [IPC_CLOSE] = on_close,
+	[IPC_BIND] = on_bind,
+	[IPC_LISTEN] = on_listen,
+	[IPC_CONNECT] = on_connect,
+	[IPC_ATTACH] = on_attach,
+	[IPC_SETOPT] = on_setopt,
+	[IPC_GETOPT] = on_getopt,
+	[IPC_GETINFO] = on_getinfo,
+	[IPC_CLOSE] = on_close,
+	[IPC_DGRAM_CHANNEL] = on_dgram_channel,
+	[IPC_DGRAM_OPEN] = on_dgram_open,
+	[IPC_DGRAM_UNCONNECT] = on_dgram_unconnect,
+	[IPC_DGRAM_CHECK] = on_dgram_check,
+	[IPC_DGRAM_GROUP] = on_dgram_group,
 };
 
 /* ---- the monitor ---- */

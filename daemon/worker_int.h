@@ -27,7 +27,8 @@ enum wsock_kind {
 	WSOCK_BOUND,
 	WSOCK_LISTEN,
 	WSOCK_CONNECTING,
-	WSOCK_OPEN, /* a connection; without pair until ATTACH */
+	WSOCK_OPEN,  /* a connection; without pair until ATTACH */
+	WSOCK_DGRAM, /* of datagrams: always with its pair */
 	WSOCK_KIND_COUNT
 };
 
@@ -54,6 +55,12 @@ struct wsock {
 	struct list pending_node;
 	uint32_t pending_cnt;
 	int backlog;
+	/* DGRAM */
+	struct list unsent; /* struct wdgram: the link had no room */
+	uint32_t unsent_cnt;
+	uint32_t told_cnt; /* of the stack's queue: the agent knows their addresses already */
+	bool is_connected; /* nobody needs to be told who sends */
+	bool has_info;     /* and yet the program wants more than the payload */
 };
 
 /** struct wlink - a link with its driver and events */
@@ -86,7 +93,13 @@ struct worker {
 
 	struct list socks; /* all, by node */
 	struct list ready; /* those with something to pump, by ready_node */
+	struct list
+		untold; /* sockets of datagrams that wait for room in the agent's channel, by ready_node */
 	uint32_t sock_cnt;
+	int dgram_fd;          /* the agent's datagrams with an address; -1: none yet */
+	struct event dgram_rd; /* of @dgram_fd */
+	uint32_t unsent_cnt;   /* datagrams in all wsock.unsent */
+	bool is_dgram_rd_added;
 	struct wsock *by_handle[WORKER_SOCKS]; /* by index of S */
 	struct wsock *by_conn[WORKER_SOCKS];   /* by index of C */
 	uint16_t conn_generations[WORKER_SOCKS];
@@ -139,6 +152,34 @@ bool wsock_pump_all(struct worker *w);
 /** wsock_events() - what the stack has to say. Return: whether there was anything */
 bool wsock_events(struct worker *w);
 
+/** wsock_mark_ready() - pump it in this turn */
+void wsock_mark_ready(struct wsock *s);
+/** wsock_pair_close() - our descriptor of the pair; the agent has its own */
+void wsock_pair_close(struct wsock *s);
+/** wsock_rd_wanted() - listen to the pair, or not */
+void wsock_rd_wanted(struct wsock *s, bool is_wanted);
+
+/* ---- worker_dgram.c ---- */
+
+/** wdgram_channel() - the agent's datagrams with an address come by @fd; takes it. Return: 0 or -ENOMEM */
+ns_must_check int wdgram_channel(struct worker *w, int fd);
+/** wdgram_open() - a socket of datagrams with its pair; takes @fd. The agent hears CLOSED when there is no room */
+void wdgram_open(struct worker *w, uint32_t handle, int fd, const struct ipc_opts *opts);
+/** wdgram_bind() - ns_sock_bind(), and once more when a socket that was just closed had the port */
+ns_must_check int wdgram_bind(struct wsock *s, const struct ns_endpoint *local);
+/** wdgram_connect() - @remote NULL: undo */
+ns_must_check int wdgram_connect(struct wsock *s, const struct ns_endpoint *remote);
+/** wdgram_tx() - from a message */
+struct ns_dgram_tx wdgram_tx(const struct ipc_dgram_to *to);
+/** wdgram_pump() - both ways, as far as it goes; may free @s */
+void wdgram_pump(struct wsock *s);
+/** wdgram_event() - what the stack has to say about @s */
+void wdgram_event(struct wsock *s, const struct ns_event *ev);
+/** wdgram_channel_writable() - the agent's channel has room again */
+void wdgram_channel_writable(struct worker *w);
+/** wdgram_free() - what waits to be sent */
+void wdgram_free(struct wsock *s);
+
 /* ---- worker_observe.c ---- */
 
 /** worker_observe() - watch every link if asked to; @pcap_fd -1: no capture, it stays the caller's. Return: 0 or negative errno, logged */
@@ -148,5 +189,7 @@ ns_must_check int worker_observe(struct worker *w, int pcap_fd, bool has_log_pac
 
 extern const ipc_handler_fn worker_agent_handlers[IPC_TYPE_COUNT];
 extern const ipc_handler_fn worker_monitor_handlers[IPC_TYPE_COUNT];
+/** worker_set_opts() - the agent has checked them */
+void worker_set_opts(struct worker *w, ns_sock sock, const struct ipc_opts *opts);
 /** worker_tell() - a message to the agent; the worker ends when it cannot be queued */
 void worker_tell(struct worker *w, enum ipc_type type, const void *body);

@@ -61,7 +61,7 @@ _Static_assert(sizeof(struct ns_iov) == sizeof(struct iovec) &&
 
 /* ---- table ---- */
 
-static void mark_ready(struct wsock *s)
+void wsock_mark_ready(struct wsock *s)
 {
 	if (list_is_empty(&s->ready_node))
 		list_push(&s->worker->ready, &s->ready_node);
@@ -77,6 +77,7 @@ struct wsock *wsock_new(struct worker *w, enum wsock_kind kind)
 	s->kind = kind;
 	s->fd = -1;
 	list_init(&s->ready_node);
+	list_init(&s->unsent);
 	list_init(&s->pending);
 	list_init(&s->pending_node);
 	list_push(&w->socks, &s->node);
@@ -84,8 +85,8 @@ struct wsock *wsock_new(struct worker *w, enum wsock_kind kind)
 	return s;
 }
 
-/** pair_close() - our descriptor of the pair; the agent has its own */
-static void pair_close(struct wsock *s)
+/** wsock_pair_close() - our descriptor of the pair; the agent has its own */
+void wsock_pair_close(struct wsock *s)
 {
 	if (s->fd < 0)
 		return;
@@ -134,7 +135,8 @@ void wsock_free(struct wsock *s)
 	struct worker *w = s->worker;
 
 	NS_BUG_ON(s->sock != 0 || s->pending_cnt != 0);
-	pair_close(s);
+	wdgram_free(s);
+	wsock_pair_close(s);
 	pending_del(s);
 	if (s->handle)
 		w->by_handle[s->handle & INDEX_MASK] = NULL;
@@ -210,7 +212,7 @@ static void end_closed(struct wsock *s, bool is_reset, bool is_shut)
 	struct ipc_closed body = { .sock = s->handle, .is_shut = is_shut };
 
 	give_back(s, is_reset);
-	pair_close(s);
+	wsock_pair_close(s);
 	worker_tell(s->worker, IPC_CLOSED, &body);
 	wsock_free(s);
 }
@@ -221,7 +223,7 @@ static void end_detached(struct wsock *s)
 	struct ipc_sock_err body = { .sock = s->handle, .err = s->err };
 
 	give_back(s, true);
-	pair_close(s); /* first: the agent's descriptor must be the last one */
+	wsock_pair_close(s); /* first: the agent's descriptor must be the last one */
 	worker_tell(s->worker, IPC_DETACHED, &body);
 	wsock_free(s);
 }
@@ -243,7 +245,7 @@ void wsock_close(struct wsock *s, bool is_reset)
 
 /* ---- program -> stack ---- */
 
-static void rd_wanted(struct wsock *s, bool is_wanted)
+void wsock_rd_wanted(struct wsock *s, bool is_wanted)
 {
 	if (s->is_rd_added == is_wanted)
 		return;
@@ -271,7 +273,7 @@ static void on_hangup(evutil_socket_t fd, short what, void *arg)
 	(void)what;
 	worker_begin_turn(s->worker);
 	s->is_readable = true;
-	mark_ready(s);
+	wsock_mark_ready(s);
 }
 
 /**
@@ -281,10 +283,10 @@ static void on_hangup(evutil_socket_t fd, short what, void *arg)
  */
 static void watch_hangup(struct wsock *s)
 {
-	rd_wanted(s, false);
+	wsock_rd_wanted(s, false);
 	event_assign(&s->rd, s->worker->base, s->fd, EV_READ | EV_CLOSED | EV_ET | EV_PERSIST,
 		     on_hangup, s);
-	rd_wanted(s, true);
+	wsock_rd_wanted(s, true);
 }
 
 /** program_done() - read() said 0. Return: false when @s is gone */
@@ -363,7 +365,7 @@ static bool pump_up(struct wsock *s)
 			/* no room: NS_EV_OUT brings it back. The connection has ended: NS_EV_ERR says
 			 * how, or it was in order and the program writes into nothing */
 			s->is_readable = false;
-			rd_wanted(s, false);
+			wsock_rd_wanted(s, false);
 			break;
 		case -ECONNRESET:
 			end_closed(s, true, false);
@@ -393,7 +395,7 @@ static void on_pair_readable(evutil_socket_t fd, short what, void *arg)
 	(void)what;
 	worker_begin_turn(s->worker);
 	s->is_readable = true;
-	mark_ready(s);
+	wsock_mark_ready(s);
 }
 
 /* ---- stack -> program ---- */
@@ -406,7 +408,7 @@ static void on_pair_writable(evutil_socket_t fd, short what, void *arg)
 	(void)what;
 	worker_begin_turn(s->worker);
 	s->is_wr_added = false;
-	mark_ready(s);
+	wsock_mark_ready(s);
 }
 
 static void wait_writable(struct wsock *s)
@@ -478,7 +480,7 @@ static void pump(struct wsock *s)
 		return;
 	}
 	if (s->is_readable)
-		mark_ready(s);
+		wsock_mark_ready(s);
 }
 
 bool wsock_pump_all(struct worker *w)
@@ -488,8 +490,14 @@ bool wsock_pump_all(struct worker *w)
 
 	list_init(&now);
 	list_splice(&now, &w->ready);
-	while (!list_is_empty(&now))
-		pump(list_entry(list_pop(&now), struct wsock, ready_node));
+	while (!list_is_empty(&now)) {
+		struct wsock *s = list_entry(list_pop(&now), struct wsock, ready_node);
+
+		if (s->kind == WSOCK_DGRAM)
+			wdgram_pump(s);
+		else
+			pump(s);
+	}
 	return is_any;
 }
 
@@ -539,8 +547,8 @@ void wsock_attach(struct wsock *s, int fd)
 	s->fd = fd;
 	pending_del(s);
 	event_assign(&s->rd, s->worker->base, fd, EV_READ | EV_PERSIST, on_pair_readable, s);
-	rd_wanted(s, true);
-	mark_ready(s);
+	wsock_rd_wanted(s, true);
+	wsock_mark_ready(s);
 	if (listener)
 		accept_all(listener);
 }
@@ -573,6 +581,10 @@ static void on_event(struct wsock *s, const struct ns_event *ev)
 {
 	int err = ev->err < 0 ? ev->err : -ECONNRESET;
 
+	if (s->kind == WSOCK_DGRAM) {
+		wdgram_event(s, ev);
+		return;
+	}
 	if (ev->mask & NS_EV_ACCEPT && s->kind == WSOCK_LISTEN) {
 		accept_all(s);
 		return;
@@ -588,9 +600,9 @@ static void on_event(struct wsock *s, const struct ns_event *ev)
 	}
 	if (ev->mask & NS_EV_OUT && s->fd >= 0 && !s->is_program_done) {
 		s->is_readable = true; /* it was when the room ran out */
-		rd_wanted(s, true);
+		wsock_rd_wanted(s, true);
 	}
-	mark_ready(s);
+	wsock_mark_ready(s);
 }
 
 bool wsock_events(struct worker *w)

@@ -446,6 +446,14 @@ int ns_dgram_send(struct ns_stack *s, ns_sock h, const struct ns_dgram_tx *tx,
 	return so ? so->ops->dgram->send(so->conn, tx, iov, iov_cnt, now) : -EBADF;
 }
 
+int ns_dgram_check(struct ns_stack *s, ns_sock h, const struct ns_dgram_tx *tx, uint32_t len,
+		   struct mono now)
+{
+	struct sock *so = find_dgram(s, h);
+
+	return so ? so->ops->dgram->check(so->conn, tx, len, now) : -EBADF;
+}
+
 int ns_dgram_peek(struct ns_stack *s, ns_sock h, uint32_t idx, struct ns_dgram_rx *ret_rx,
 		  struct ns_iov *iov)
 {

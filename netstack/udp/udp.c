@@ -224,6 +224,8 @@ static int sock_connect(void *c, const struct ns_endpoint *remote)
 		src = s->mcast_src;
 	if (ns_addr_is_multicast(&src))
 		src = (struct ns_addr){ { 0 } };
+	if (ns_addr_is_any(&src) && s->is_connected)
+		src = s->src; /* linux keeps inet_saddr of the last connect() */
 	r = net_route_dgram(s->udp->net, &remote->addr, &src,
 			    ns_addr_is_multicast(&remote->addr) ? s->mcast_ifindex : 0, &d,
 			    &is_group, &is_bcast);
@@ -458,6 +460,7 @@ static uint64_t dropped(void *c)
 static const struct dgram_ops udp_dgram_ops = {
 	.connect = sock_connect,
 	.send = udp_send,
+	.check = udp_check,
 	.peek = udp_peek,
 	.consume = udp_consume,
 	.take_error = udp_take_error,

@@ -116,6 +116,7 @@ struct udp_sock *udp_find(struct udp *u, const struct ns_endpoint *local,
 
 int udp_send(void *c, const struct ns_dgram_tx *tx, const struct ns_iov *iov, uint32_t iov_cnt,
 	     struct mono now);
+int udp_check(void *c, const struct ns_dgram_tx *tx, uint32_t len, struct mono now);
 void udp_output(void *self, struct mono now);
 
 /* ---- udp_err.c ---- */

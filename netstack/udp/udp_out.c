@@ -139,6 +139,29 @@ static int find_path(struct udp_sock *s, const struct ns_dgram_tx *tx, struct ud
 	return 0;
 }
 
+/* Octets of IP packet that the path takes, as far as the socket wants to know; @ret_refuses: more is no use. */
+static uint32_t path_mtu(struct udp_sock *s, const struct udp_out *o, struct mono now,
+			 bool *ret_refuses)
+{
+	*ret_refuses = s->mtu_discover == PMTUDISC_DO || s->mtu_discover == PMTUDISC_PROBE;
+	return s->mtu_discover < PMTUDISC_PROBE ? udp_pmtu_get(s->udp, &o->to.addr, o->dst.mtu, now)
+						: o->dst.mtu;
+}
+
+/** udp_check() - dgram_ops.check */
+int udp_check(void *c, const struct ns_dgram_tx *tx, uint32_t len, struct mono now)
+{
+	struct udp_out o;
+	bool refuses;
+	int r = find_path(c, tx, &o);
+
+	if (r < 0)
+		return r;
+	return len + UDP_HDR_LEN + IP4_HDR_LEN > path_mtu(c, &o, now, &refuses) && refuses
+		       ? -EMSGSIZE
+		       : 0;
+}
+
 /* One packet by @d; Consumes @p. */
 static int emit(struct udp_sock *s, const struct udp_out *o, const struct dst *d, struct pkt *p,
 		bool dont_fragment, struct mono now)
@@ -191,7 +214,7 @@ int udp_send(void *c, const struct ns_dgram_tx *tx, const struct ns_iov *iov, ui
 	uint32_t mtu, len;
 	size_t total = 0;
 	struct pkt *p;
-	bool is_cut, dont_fragment;
+	bool is_cut, dont_fragment, refuses;
 	int r;
 
 	for (uint32_t i = 0; i < iov_cnt; i++)
@@ -204,11 +227,9 @@ int udp_send(void *c, const struct ns_dgram_tx *tx, const struct ns_iov *iov, ui
 	if (r < 0)
 		return r;
 	len = (uint32_t)total + UDP_HDR_LEN + IP4_HDR_LEN;
-	mtu = o.dst.mtu;
-	if (s->mtu_discover < PMTUDISC_PROBE)
-		mtu = udp_pmtu_get(u, &o.to.addr, mtu, now);
+	mtu = path_mtu(s, &o, now, &refuses);
 	is_cut = len > mtu;
-	if (is_cut && (s->mtu_discover == PMTUDISC_DO || s->mtu_discover == PMTUDISC_PROBE))
+	if (is_cut && refuses)
 		return -EMSGSIZE;
 	dont_fragment =
 		!is_cut && (s->mtu_discover == PMTUDISC_WANT || s->mtu_discover == PMTUDISC_DO ||

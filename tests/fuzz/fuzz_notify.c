@@ -59,6 +59,7 @@ static void one(struct input *in, const struct args_mem *mem)
 	int family = op & 8 ? AF_INET6 : AF_INET, r;
 	struct args_addr a;
 	struct args_msg msg;
+	struct args_tx tx;
 	struct ns_endpoint ep = { ns_addr_v4(0x0a000001), 80 };
 	uint64_t p = pointer(in), q = pointer(in);
 
@@ -89,6 +90,18 @@ static void one(struct input *in, const struct args_mem *mem)
 			must_hold(msg.iov_cnt <= 1024);
 			r = args_gather(mem, msg.iov, msg.iov_cnt, buf, sizeof(buf));
 			must_hold(r >= -4095 && r <= (int)sizeof(buf));
+			r = args_scatter(mem, msg.iov, msg.iov_cnt, room, sizeof(room));
+			must_hold(r >= -4095 && r <= (int)sizeof(room));
+			(void)!args_msg_out(mem, p, 16, msg.control_len, 0);
+			(void)!args_name_out(mem, family, &ep, msg.name, msg.name_len);
+		}
+		break;
+	case 6:
+		if (q - BASE < sizeof(buf) && !mem->read(mem->ctx, p, buf, (size_t)(q - BASE))) {
+			r = args_control_in(buf, (size_t)(q - BASE), &tx);
+			must_hold(r == 0 || r == -EINVAL);
+			must_hold(r < 0 ||
+				  (tx.ttl >= -1 && tx.ttl <= 255 && tx.tos >= -1 && tx.tos <= 255));
 		}
 		break;
 	default:

@@ -195,6 +195,9 @@ ns_must_check int ns_dgram_connect(struct ns_stack *s, ns_sock h, const struct n
  */
 ns_must_check int ns_dgram_send(struct ns_stack *s, ns_sock h, const struct ns_dgram_tx *tx,
 				const struct ns_iov *iov, uint32_t iov_cnt, struct mono now);
+/** ns_dgram_check() - what ns_dgram_send() would say of @len octets to this destination; 0: it would try */
+ns_must_check int ns_dgram_check(struct ns_stack *s, ns_sock h, const struct ns_dgram_tx *tx,
+				 uint32_t len, struct mono now);
 /**
  * ns_dgram_peek() - the received datagram number @idx from the oldest (0) on
  * @iov:	NS_DGRAM_IOVS entries, valid until ns_dgram_consume()

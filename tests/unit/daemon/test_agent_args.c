@@ -287,6 +287,105 @@ START_TEST(message_header_is_read_once_and_bounded)
 }
 END_TEST
 
+START_TEST(octets_are_scattered_and_cut)
+{
+	put_iov(0, BASE, 2);
+	put_iov(1, BASE + 100, 0);
+	put_iov(2, BASE + 200, 10);
+	put_iov(3, 8, 10);
+	ck_assert_int_eq(args_scatter(&mem, BASE + 1024, 3, "abcdef", 6), 6);
+	ck_assert_int_eq(memcmp(ram, "ab\xee", 3), 0);
+	ck_assert_int_eq(memcmp(ram + 200, "cdef\xee", 5), 0);
+	ck_assert_int_eq(args_scatter(&mem, BASE + 1024, 1, "abcdef", 6), 2);
+	ck_assert_int_eq(args_scatter(&mem, BASE + 1024, 4, "0123456789abcdef", 16), -EFAULT);
+	ck_assert_int_eq(args_scatter(&mem, 0, 1, "a", 1), -EFAULT);
+	ck_assert_int_eq(args_scatter(&mem, 0, 1, "a", 0), 0);
+	ck_assert_int_eq(args_scatter(&mem, BASE, 1025, "a", 1), -EINVAL);
+	put_iov(0, BASE, UINT64_MAX);
+	ck_assert_int_eq(args_scatter(&mem, BASE + 1024, 1, "a", 1), -EINVAL);
+}
+END_TEST
+
+START_TEST(message_header_is_written_back)
+{
+	struct msghdr m;
+	struct ns_endpoint ep = { ns_addr_v4(0x0a000001), 53 };
+
+	ck_assert_int_eq(args_msg_out(&mem, BASE, 16, 24, MSG_TRUNC), 0);
+	memcpy(&m, ram, sizeof(m));
+	ck_assert_uint_eq(m.msg_namelen, 16);
+	ck_assert_uint_eq(m.msg_controllen, 24);
+	ck_assert_int_eq(m.msg_flags, MSG_TRUNC);
+	ck_assert_uint_eq((uint64_t)(uintptr_t)m.msg_iov, 0xeeeeeeeeeeeeeeee);
+	ck_assert_int_eq(args_msg_out(&mem, BASE + sizeof(ram) - 20, 16, 24, 0), -EFAULT);
+	ck_assert_int_eq(args_name_out(&mem, AF_INET, &ep, BASE, 4), 16);
+	ck_assert_int_eq(args_name_out(&mem, AF_INET6, &ep, BASE, 128), 28);
+	ck_assert_int_eq(args_name_out(&mem, AF_INET, &ep, 8, 16), -EFAULT);
+	ck_assert_int_eq(args_name_out(&mem, AF_INET, &ep, 8, 0x80000000), -EINVAL);
+}
+END_TEST
+
+static size_t control_put(uint8_t *buf, size_t at, int level, int type, const void *val, size_t len)
+{
+	struct cmsghdr h = { .cmsg_len = CMSG_LEN(len), .cmsg_level = level, .cmsg_type = type };
+
+	memcpy(buf + at, &h, sizeof(h));
+	memcpy(buf + at + CMSG_LEN(0), val, len);
+	return at + CMSG_SPACE(len);
+}
+
+START_TEST(control_data_is_decoded_as_linux_does)
+{
+	uint8_t buf[256] = { 0 }, tos = 9;
+	struct in_pktinfo info = { .ipi_ifindex = 3, .ipi_spec_dst.s_addr = htonl(0x0a000063) };
+	int ttl = 7, big = 256;
+	struct args_tx tx;
+	size_t len = control_put(buf, 0, IPPROTO_IP, IP_PKTINFO, &info, sizeof(info));
+
+	len = control_put(buf, len, IPPROTO_IP, IP_TTL, &ttl, sizeof(ttl));
+	len = control_put(buf, len, IPPROTO_IP, IP_TOS, &tos, sizeof(tos));
+	len = control_put(buf, len, SOL_SOCKET, 77, &ttl, sizeof(ttl));
+	ck_assert_int_eq(args_control_in(buf, len, &tx), 0);
+	ck_assert_uint_eq(ns_addr_to_v4(&tx.from), 0x0a000063);
+	ck_assert_uint_eq(tx.ifindex, 3);
+	ck_assert_int_eq(tx.ttl, 7);
+	ck_assert_int_eq(tx.tos, 9);
+	ck_assert_int_eq(args_control_in(buf, 0, &tx), 0);
+	ck_assert_int_eq(tx.ttl, -1);
+	/* a rest that is no header is ignored, one that lies is not */
+	ck_assert_int_eq(args_control_in(buf, sizeof(struct cmsghdr) - 1, &tx), 0);
+	ck_assert_int_eq(args_control_in(buf, sizeof(struct cmsghdr), &tx), -EINVAL);
+	(void)control_put(buf, 0, IPPROTO_IP, IP_PKTINFO, &info, 4);
+	ck_assert_int_eq(args_control_in(buf, CMSG_LEN(4), &tx), -EINVAL);
+	(void)control_put(buf, 0, IPPROTO_IP, IP_TTL, &big, sizeof(big));
+	ck_assert_int_eq(args_control_in(buf, CMSG_LEN(4), &tx), -EINVAL);
+	(void)control_put(buf, 0, IPPROTO_IP, 99, &ttl, sizeof(ttl));
+	ck_assert_int_eq(args_control_in(buf, CMSG_LEN(4), &tx), -EINVAL);
+}
+END_TEST
+
+/* hostile-inputs 71: control lengths that lie, at every length of the buffer. */
+START_TEST(control_lengths_that_lie_are_refused)
+{
+	static const uint64_t lies[] = {
+		0, 1, 15, 17, 4096, UINT64_MAX, UINT64_MAX - 7, 1ull << 63
+	};
+	struct args_tx tx;
+
+	for (size_t i = 0; i < NS_ARRAY_LEN(lies); i++) {
+		for (size_t len = 16; len <= 64; len++) {
+			uint8_t *exact = calloc(1, len);
+
+			memcpy(exact, &lies[i], sizeof(lies[i]));
+			(void)!args_control_in(exact, len, &tx);
+			if (lies[i] < 16 || lies[i] > 64)
+				ck_assert_int_eq(args_control_in(exact, len, &tx), -EINVAL);
+			free(exact);
+		}
+	}
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("agent_args");
@@ -305,6 +404,10 @@ int main(void)
 	tcase_add_test(t, option_result_is_cut_to_the_room);
 	tcase_add_test(t, iovecs_are_gathered_up_to_the_first_that_is_not_there);
 	tcase_add_test(t, message_header_is_read_once_and_bounded);
+	tcase_add_test(t, octets_are_scattered_and_cut);
+	tcase_add_test(t, message_header_is_written_back);
+	tcase_add_test(t, control_data_is_decoded_as_linux_does);
+	tcase_add_test(t, control_lengths_that_lie_are_refused);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);

@@ -29,6 +29,13 @@ static void setup(void)
 	ck_assert_int_ge(native, 0);
 }
 
+static void setup_dgram(void)
+{
+	aopt_init_dgram(&values);
+	native = socket(AF_INET, SOCK_DGRAM, 0);
+	ck_assert_int_ge(native, 0);
+}
+
 static void teardown(void)
 {
 	close(native);
@@ -95,7 +102,8 @@ START_TEST(defaults_and_lengths_are_the_kernels)
 		const char *text, *map;
 		int level, name;
 
-		aopt_row(i, &level, &name, &text, &map);
+		if (!aopt_row(values.is_dgram, i, &level, &name, &text, &map))
+			continue;
 		for (size_t k = 0; k < NS_ARRAY_LEN(rooms); k++) {
 			if (is_judged(level, name, map, true))
 				compare_get(text, level, name, rooms[k]);
@@ -131,7 +139,8 @@ START_TEST(values_are_taken_and_refused_as_by_the_kernel)
 		const char *text, *map;
 		int level, name;
 
-		aopt_row(i, &level, &name, &text, &map);
+		if (!aopt_row(values.is_dgram, i, &level, &name, &text, &map))
+			continue;
 		if (!is_judged(level, name, map, false))
 			continue;
 		if (level == SOL_SOCKET && name == SO_LINGER)
@@ -159,7 +168,8 @@ START_TEST(short_values_are_refused_as_by_the_kernel)
 		const char *text, *map;
 		int level, name;
 
-		aopt_row(i, &level, &name, &text, &map);
+		if (!aopt_row(values.is_dgram, i, &level, &name, &text, &map))
+			continue;
 		if (!is_judged(level, name, map, false))
 			continue;
 		for (int len = 0; len < 4; len++)
@@ -307,6 +317,7 @@ int main(void)
 {
 	Suite *s = suite_create("agent_options");
 	TCase *t = tcase_create("agent_options");
+	TCase *d = tcase_create("datagrams");
 	SRunner *r;
 	int failed;
 
@@ -321,6 +332,11 @@ int main(void)
 	tcase_add_test(t, ipv6_options_are_not_there_for_ipv4);
 	tcase_add_test(t, options_of_the_pair_are_refused);
 	tcase_add_test(t, stack_is_told_what_differs_from_its_defaults);
+	tcase_add_checked_fixture(d, setup_dgram, teardown);
+	tcase_add_test(d, defaults_and_lengths_are_the_kernels);
+	tcase_add_test(d, values_are_taken_and_refused_as_by_the_kernel);
+	tcase_add_test(d, short_values_are_refused_as_by_the_kernel);
+	suite_add_tcase(s, d);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);
