@@ -25,7 +25,13 @@ said() {
 lab_open crash
 lab_sluiced "$@"
 lab_start server /usr/bin/python3 -uc '
-import errno, itertools, select, socket
+import errno, itertools, select, socket, threading
+def echo():
+    bell = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    bell.bind(("0.0.0.0", 91))
+    while True:
+        bell.sendto(*bell.recvfrom(100))
+threading.Thread(target=echo, daemon=True).start()
 door = socket.create_server(("0.0.0.0", 90))
 for number in itertools.count(1):
     conn, _ = door.accept()
@@ -62,6 +68,13 @@ import socket, sys
 conn = socket.create_connection((sys.argv[1], 90))
 conn.sendall(b"once more")
 print(conn.recv(100).decode())' "$LAB_ADDR")" "echo by the next worker"
+	# a datagram socket is the same one all the time
+	lab_equal "a datagram" "$(lab_peer timeout 10 /usr/bin/python3 -c '
+import socket, sys
+sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+sock.settimeout(3)
+sock.sendto(b"a datagram", (sys.argv[1], 91))
+print(sock.recv(100).decode())' "$LAB_ADDR")" "echo of a datagram by the next worker"
 done
 lab_stop server
 lab_sluiced_stop
