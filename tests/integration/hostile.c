@@ -424,6 +424,119 @@ static int many_left_open(void)
 	return 0;
 }
 
+/* --- datagrams -------------------------------------------------------------------------------- */
+
+static int udp(void)
+{
+	return socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+}
+
+/* A datagram socket bound to a port of its own, whose address goes to @ret_addr. */
+static int udp_bound(struct sockaddr_in *ret_addr)
+{
+	socklen_t len = sizeof(*ret_addr);
+	int fd = udp();
+
+	*ret_addr = (struct sockaddr_in){ .sin_family = AF_INET };
+	ret_addr->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	if (bind(fd, (struct sockaddr *)ret_addr, len) < 0 ||
+	    getsockname(fd, (struct sockaddr *)ret_addr, &len) < 0)
+		return -1;
+	return fd;
+}
+
+static int dgram_control_length(void)
+{
+	struct msghdr msg = { .msg_name = &peer,
+			      .msg_namelen = sizeof(peer),
+			      .msg_control = &msg,
+			      .msg_controllen = (size_t)1 << 40 };
+
+	return (int)sendmsg(udp(), &msg, MSG_DONTWAIT);
+}
+
+static int dgram_control_lies(void)
+{
+	struct cmsghdr cmsg = { .cmsg_len = 4096,
+				.cmsg_level = IPPROTO_IP,
+				.cmsg_type = IP_PKTINFO };
+	struct msghdr msg = { .msg_name = &peer,
+			      .msg_namelen = sizeof(peer),
+			      .msg_control = &cmsg,
+			      .msg_controllen = sizeof(cmsg) };
+
+	return (int)sendmsg(udp(), &msg, MSG_DONTWAIT);
+}
+
+static int dgram_vector_nowhere(void)
+{
+	struct iovec iov = { (void *)8, 100 };
+	struct msghdr msg = {
+		.msg_name = &peer, .msg_namelen = sizeof(peer), .msg_iov = &iov, .msg_iovlen = 1
+	};
+
+	return (int)sendmsg(udp(), &msg, MSG_DONTWAIT);
+}
+
+static int dgram_name_length(void)
+{
+	return (int)syscall(SYS_sendto, udp(), "x", 1, 0, &peer, -1);
+}
+
+static int dgram_receive_nowhere(void)
+{
+	struct sockaddr_in self;
+	int fd = udp_bound(&self);
+
+	if (sendto(fd, "x", 1, 0, (struct sockaddr *)&self, sizeof(self)) != 1)
+		return -1;
+	return (int)syscall(SYS_recvfrom, fd, 8, 100, 0, &self, 8);
+}
+
+static int dgram_many_at_once(void)
+{
+	return (int)syscall(SYS_sendmmsg, udp(), 8, UINT32_MAX, 0);
+}
+
+/* Its port is free again, though the agent held the call and looked at its descriptor. */
+static int killed_while_receiving(void)
+{
+	struct timespec ts = { .tv_nsec = 50000000 };
+	struct sockaddr_in self, sender;
+	socklen_t len = sizeof(sender);
+	int first = udp_bound(&self), r = -1;
+	pid_t pid;
+	char c;
+
+	for (int i = 0; i < 3; i++) {
+		pid = fork();
+		if (pid == 0) {
+			recvfrom(first, &c, 1, 0, (struct sockaddr *)&sender, &len);
+			_exit(0);
+		}
+		nanosleep(&ts, NULL);
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+	}
+	close(first);
+	for (int i = 0; r < 0 && i < 100; i++) {
+		r = bind(udp(), (struct sockaddr *)&self, sizeof(self));
+		nanosleep(&ts, NULL);
+	}
+	return r;
+}
+
+static int datagrams_left_unread(void)
+{
+	struct sockaddr_in self;
+	int fd = udp_bound(&self), sender = udp();
+
+	for (int i = 0; i < 5000; i++)
+		(void)!sendto(sender, &self, sizeof(self), MSG_DONTWAIT, (struct sockaddr *)&self,
+			      sizeof(self));
+	return fd;
+}
+
 /* --- the table -------------------------------------------------------------------------------- */
 
 /* Results allowed, separated by blanks; an empty string allows all that is no hang. */
@@ -465,6 +578,14 @@ static const struct {
 	{ "killed while connecting", killed_while_connecting, "ok" },
 	{ "killed while accepting", killed_while_accepting, "ok" },
 	{ "400 sockets left open", many_left_open, "ok" },
+	{ "sendmsg of a datagram, 2^40 octets of control data", dgram_control_length, "ENOBUFS" },
+	{ "sendmsg of a datagram, a control length that lies", dgram_control_lies, "EINVAL" },
+	{ "sendmsg of a datagram from nowhere", dgram_vector_nowhere, "EFAULT" },
+	{ "sendto, address length -1", dgram_name_length, "EINVAL" },
+	{ "recvfrom to nowhere", dgram_receive_nowhere, "EFAULT" },
+	{ "sendmmsg, 2^32-1 datagrams at nowhere", dgram_many_at_once, "EFAULT" },
+	{ "killed while receiving a datagram", killed_while_receiving, "ok" },
+	{ "5000 datagrams left unread", datagrams_left_unread, "ok" },
 };
 
 static bool allowed(const char *list, const char *word)

@@ -220,13 +220,34 @@ START_TEST(fields_out_of_range_are_refused)
 	       IPC_WORKER);
 	refuse(IPC_LISTEN, &(struct ipc_listen){ .sock = 1, .backlog = -1 }, 0, IPC_AGENT,
 	       IPC_WORKER);
-	refuse(IPC_BIND, &(struct ipc_bind){ .sock = 1, .opts.mask = 1u << NS_SOCKOPT_COUNT }, 0,
+	refuse(IPC_BIND,
+	       &(struct ipc_bind){ .sock = 1, .opts.mask = UINT64_C(1) << NS_SOCKOPT_COUNT }, 0,
 	       IPC_AGENT, IPC_WORKER);
 	refuse(IPC_BIND, &(struct ipc_bind){ .sock = 1, .local.reserved = 1 }, 0, IPC_AGENT,
 	       IPC_WORKER);
 	refuse(IPC_FAILED, &(struct ipc_sock_err){ 1, 0 }, 0, IPC_WORKER, IPC_AGENT);
 	refuse(IPC_FAILED, &(struct ipc_sock_err){ 1, 5 }, 0, IPC_WORKER, IPC_AGENT);
 	refuse(IPC_FAILED, &(struct ipc_sock_err){ 1, -4096 }, 0, IPC_WORKER, IPC_AGENT);
+	refuse(IPC_DGRAM_INFO, &(struct ipc_dgram_info){ .sock = 1, .cnt = 0 }, 0, IPC_WORKER,
+	       IPC_AGENT);
+	refuse(IPC_DGRAM_INFO, &(struct ipc_dgram_info){ .sock = 1, .cnt = IPC_DGRAM_ROWS + 1 }, 0,
+	       IPC_WORKER, IPC_AGENT);
+	refuse(IPC_DGRAM_INFO,
+	       &(struct ipc_dgram_info){ .sock = 1, .cnt = 1, .row[0].from.reserved = 1 }, 0,
+	       IPC_WORKER, IPC_AGENT);
+	refuse(IPC_DGRAM_ERR, &(struct ipc_dgram_err){ .sock = 1, .err = 0 }, 0, IPC_WORKER,
+	       IPC_AGENT);
+	refuse(IPC_DGRAM_ERR, &(struct ipc_dgram_err){ .sock = 1, .err = -1, .has_token = 2 }, 0,
+	       IPC_WORKER, IPC_AGENT);
+	refuse(IPC_DGRAM_OPEN, &(struct ipc_dgram_open){ .sock = 1 }, 0, IPC_AGENT, IPC_WORKER);
+	refuse(IPC_DGRAM_GROUP,
+	       &(struct ipc_dgram_group){ .sock = 1, .what = IPC_GROUP_WHAT_COUNT }, 0, IPC_AGENT,
+	       IPC_WORKER);
+	refuse(IPC_DGRAM_CHECK, &(struct ipc_dgram_check){ .sock = 1, .to.ttl = 256 }, 0, IPC_AGENT,
+	       IPC_WORKER);
+	ck_assert(!ipc_dgram_frame_check(&(struct ipc_dgram_frame){ .sock = 1, .to.has_to = 2 }));
+	ck_assert(!ipc_dgram_frame_check(&(struct ipc_dgram_frame){ .sock = 0 }));
+	ck_assert(ipc_dgram_frame_check(&(struct ipc_dgram_frame){ .sock = 1, .to.has_to = 1 }));
 	refuse(IPC_LOG, &(struct ipc_log){ .len = 1025 }, 0, IPC_WORKER, IPC_MONITOR);
 	refuse(IPC_LOG, &(struct ipc_log){ .level = 99 }, 0, IPC_WORKER, IPC_MONITOR);
 	refuse(IPC_STATS, &(struct ipc_stats){ .len = 3073 }, 0, IPC_WORKER, IPC_MONITOR);
