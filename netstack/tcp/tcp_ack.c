@@ -76,6 +76,8 @@ static void advance_una(struct tcp_conn *c, struct seq ack, struct tcp_delivered
 	c->progress = now;
 	c->retries = 0;
 	c->soft_err = 0;
+	c->flags &=
+		~TCP_F_MORE; /* "at once" is over (linux tcp_data_snd_check() asks tp->nonagle alone) */
 	net_confirm(c->t->net, &c->dst, now);
 }
 

@@ -266,6 +266,7 @@ struct tcp_conn { /* NOLINT(clang-analyzer-optin.performance.Padding) */
 	enum tcp_state state;
 	uint32_t flags;                /* enum tcp_conn_flag */
 	uint8_t pend;                  /* enum tcp_pend */
+	bool is_flushing;              /* TCP_NODELAY was set: what is queued leaves, cork or not */
 	int err;                       /* negative errno that ended it */
 	int soft_err;                  /* negative errno of the last ICMP error (RFC 5461) */
 	struct tcp_listener *listener; /* in LISTEN */

@@ -142,7 +142,7 @@ static int send_last_again(struct tcp_conn *c, struct mono now)
 /* May a rest below one segment at the end of the queue leave? */
 static bool may_send_rest(const struct tcp_conn *c)
 {
-	if (tcp_has(c, TCP_F_FIN_QUEUED | TCP_F_PUSH))
+	if (tcp_has(c, TCP_F_FIN_QUEUED | TCP_F_PUSH) || c->is_flushing)
 		return true;
 	if (tcp_has(c, TCP_F_CORK | TCP_F_MORE))
 		return false;
@@ -177,13 +177,15 @@ static bool fin_goes(const struct tcp_conn *c, uint32_t unsent, uint32_t len)
 	return tcp_has(c, TCP_F_FIN_QUEUED) && !tcp_has(c, TCP_F_FIN_SENT) && len == unsent;
 }
 
-/* RFC 5681 4.1: what was learned of the path long ago is not for a burst now. */
-static void restart_after_idle(struct tcp_conn *c, struct mono now)
+/* RFC 5681 4.1: what was learned of the path long ago is not for a burst now. Did it change the window? */
+static bool restart_after_idle(struct tcp_conn *c, struct mono now)
 {
 	uint64_t idle = mono_since(now, c->data_tx_at);
 
-	if (tcp_flight(c) == 0 && c->bytes_sent && idle > c->rto_ns)
-		tcp_cc_restart(&c->cc, idle, c->rto_ns);
+	if (tcp_flight(c) || !c->bytes_sent || idle <= c->rto_ns)
+		return false;
+	tcp_cc_restart(&c->cc, idle, c->rto_ns);
+	return true;
 }
 
 /* Octets that never left. Octets sent (FIN counts), 0: nothing to send or not allowed, -EAGAIN. */
@@ -198,8 +200,9 @@ static int send_new(struct tcp_conn *c, bool *ret_is_limited, struct mono now)
 
 	if (unsent == 0 && !fin_goes(c, 0, 0))
 		return 0;
-	restart_after_idle(c, now);
 	room = room_of(c, c->snd_nxt);
+	if (room.wnd && restart_after_idle(c, now))
+		room = room_of(c, c->snd_nxt);
 	if (c->tlp.is_due) { /* one segment, whatever the congestion window says */
 		room.cwnd = ns_max_u(room.cwnd, c->mss);
 		room.gso = c->mss;

@@ -143,11 +143,12 @@ static bool is_cwnd_limited(const struct tcp_conn *c)
 	return tcp_has(c, TCP_F_CWND_LIMITED);
 }
 
-static void grow(struct tcp_conn *c, const struct tcp_delivered *d, uint32_t flight,
+/* @acked: without SACK, less what duplicates have let go before (linux passes what it newly delivered) */
+static void grow(struct tcp_conn *c, const struct tcp_delivered *d, uint32_t acked, uint32_t flight,
 		 struct mono now)
 {
 	struct tcp_cc_ack a = {
-		.acked = d->acked,
+		.acked = acked,
 		.flight = flight,
 		.rtt_ns = d->rtt_ns,
 		.srtt_ns = c->srtt_ns,
@@ -200,7 +201,7 @@ void tcp_recovery_on_ack(struct tcp_conn *c, const struct tcp_delivered *d, uint
 			    is_forced);
 		return;
 	case TCP_CA_LOSS:
-		grow(c, d, flight, now);
+		grow(c, d, tcp_has(c, TCP_F_SACK) ? d->acked : delivered, flight, now);
 		return;
 	case TCP_CA_OPEN:
 	case TCP_CA_DISORDER:
@@ -217,7 +218,7 @@ void tcp_recovery_on_ack(struct tcp_conn *c, const struct tcp_delivered *d, uint
 	c->ca = c->sacked_len ? TCP_CA_DISORDER : TCP_CA_OPEN;
 	if (tcp_has(c, TCP_F_HAD_LOSS) && seq_lt(c->recover, c->snd_una))
 		c->flags &= ~TCP_F_HAD_LOSS; /* before sequence numbers come round to it again */
-	grow(c, d, flight, now);
+	grow(c, d, tcp_has(c, TCP_F_SACK) ? d->acked : delivered, flight, now);
 }
 
 /** tcp_recovery_on_reo() - RFC 8985 6.2 step 5: the reordering window has passed, what was waited for is lost */

@@ -221,6 +221,7 @@ static void user_send_commit(void *conn, uint32_t len, bool more)
 	if (!TCP_IN(c->state, TCPF_CAN_SEND))
 		return;
 	bytes_commit(&c->sndq, len);
+	c->is_flushing = false;
 	c->flags &= ~TCP_F_MORE;
 	if (more)
 		c->flags |= TCP_F_MORE;
@@ -508,7 +509,8 @@ static int user_setopt(void *conn, enum ns_sockopt opt, int value)
 			return -EINVAL;
 		c->ttl = value == -1 ? 0 : (uint8_t)value;
 		return 0;
-	case NS_TCP_NODELAY:
+	case NS_TCP_NODELAY: /* tcp(7): an explicit flush of pending output, even with TCP_CORK */
+		c->is_flushing = value != 0;
 		return set_hold(c, TCP_F_NODELAY, value != 0);
 	case NS_TCP_CORK:
 		return set_hold(c, TCP_F_CORK, value != 0);
