@@ -39,6 +39,7 @@ struct neigh;
 struct ns_core {
 	const struct ns_env *env;
 	struct ns_limits limits; /* all set */
+	int knobs[NS_KNOB_COUNT];
 	struct timers timers;
 	struct pool pkts;
 	struct pool slices;
@@ -245,6 +246,7 @@ struct transport_ops {
 	uint32_t (*send_room)(void *c);
 	int (*send_reserve)(void *c, uint32_t want, struct ns_iov *iov, uint32_t iov_cnt);
 	void (*send_commit)(void *c, uint32_t len, bool more);
+	void (*send_eor)(void *c); /* NULL: records are kept apart anyway */
 	int (*recv_peek)(void *c, struct ns_iov *iov, uint32_t iov_cnt);
 	void (*recv_consume)(void *c, uint32_t len);
 	bool (*is_eof)(void *c);

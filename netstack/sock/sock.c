@@ -333,6 +333,14 @@ int ns_sock_send_reserve(struct ns_stack *s, ns_sock h, uint32_t want, struct ns
 	return so ? ops_of(so)->send_reserve(so->conn, want, iov, iov_cnt) : -EBADF;
 }
 
+void ns_sock_send_eor(struct ns_stack *s, ns_sock h)
+{
+	struct sock *so = find(s, h);
+
+	if (so && ops_of(so)->send_eor)
+		ops_of(so)->send_eor(so->conn);
+}
+
 void ns_sock_send_commit(struct ns_stack *s, ns_sock h, uint32_t len, bool more)
 {
 	struct sock *so = find(s, h);

@@ -185,6 +185,7 @@ void tcp_conn_start(struct tcp_conn *c, struct mono now)
 	c->err = c->soft_err = 0;
 	c->pmtu = 0;
 	c->retries = c->probe_cnt = c->syn_retries = 0;
+	c->eor_cnt = 0;
 	c->probe_backoff = 0;
 	c->progress = c->rx_at = c->data_rx_at = c->ack_rx_at = c->data_tx_at = now;
 	tcp_rtt_init(c);

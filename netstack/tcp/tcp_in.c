@@ -268,21 +268,21 @@ static const struct {
 	{ "eighth: FIN", tcp_fin_in },
 };
 
-/* The options of a SYN: what both sides offered is in force (RFC 7323 2.5, 3.2; RFC 2018 2). */
+/* The options of a SYN: what both sides offer is in force (RFC 7323 2.5, 3.2; RFC 2018 2). */
 static void negotiate(struct tcp_conn *c, const struct tcp_seg *s, struct mono now)
 {
 	const struct tcp_opts *o = &s->opt;
 
 	if (o->mss)
 		c->peer_mss = (uint16_t)ns_max_u(o->mss, TCP_MSS_MIN);
-	if (o->has_ts) {
+	if (o->has_ts && tcp_knob(c->t, NS_KNOB_tcp_timestamps)) {
 		c->flags |= TCP_F_TS;
 		c->ts_recent = o->ts_val;
 		c->ts_recent_at = now;
 	}
-	if (o->sack_ok)
+	if (o->sack_ok && tcp_knob(c->t, NS_KNOB_tcp_sack))
 		c->flags |= TCP_F_SACK;
-	if (o->has_wscale) {
+	if (o->has_wscale && tcp_knob(c->t, NS_KNOB_tcp_window_scaling)) {
 		c->flags |= TCP_F_WSCALE;
 		c->snd_wscale = o->wscale;
 	} else {

@@ -63,6 +63,7 @@ enum {
 	TCP_RCVBUF_START = 64 << 10,
 	TCP_BUF_MIN = 4096,        /* linux SOCK_MIN_*BUF in spirit */
 	TCP_OOO_SLACK = 256 << 10, /* memory the islands may hold beyond twice the receive buffer */
+	TCP_EOR_MAX = 16,          /* ends of records among what was not sent yet */
 	TCP_REF_MIN = 16384,       /* an island takes larger payload by reference, copies smaller */
 	TCP_SUPER_MAX = 65536,     /* octets one transmission record grows to */
 };
@@ -285,7 +286,9 @@ struct tcp_conn { /* NOLINT(clang-analyzer-optin.performance.Padding) */
 	struct seq snd_sml; /* end of the last segment below mss (Minshall's Nagle) */
 	uint32_t snd_wnd, snd_wnd_max;
 	uint8_t snd_wscale;
-	struct bytes sndq; /* its head is the octet of snd_una */
+	struct bytes sndq;           /* its head is the octet of snd_una */
+	struct seq eor[TCP_EOR_MAX]; /* where records end (MSG_EOR), not sent yet, in order */
+	uint8_t eor_cnt;
 	uint32_t sndbuf;
 	uint32_t notsent_lowat;
 
@@ -392,6 +395,12 @@ enum step {
 typedef enum step (*step_fn)(struct tcp_arrival *a);
 
 /* --- small readings ------------------------------------------------------------------------ */
+
+/** tcp_knob() - a value of knobs.def */
+static inline int tcp_knob(const struct tcp *t, enum ns_knob knob)
+{
+	return t->core->knobs[knob];
+}
 
 static inline const struct ns_endpoint *tcp_local(const struct tcp_conn *c)
 {

@@ -126,6 +126,7 @@ static void halfopen_init(struct tcp_halfopen *h, struct tcp_conn *lc, const str
 	uint32_t buf_max =
 		tcp_has(lc, TCP_F_RCVBUF_FIXED) ? lc->rcvbuf : lc->t->core->limits.rcvbuf_max;
 	bool is_v4 = ns_addr_is_v4(&s->remote.addr);
+	bool has_wscale = o->has_wscale && tcp_knob(lc->t, NS_KNOB_tcp_window_scaling);
 
 	*h = (struct tcp_halfopen){
 		.dc = { .kind = TCP_KIND_HALFOPEN, .key = { s->local, s->remote } },
@@ -136,12 +137,12 @@ static void halfopen_init(struct tcp_halfopen *h, struct tcp_conn *lc, const str
 		.adv_mss = tcp_mss_for(d, &s->remote.addr, lc->user_mss),
 		.ts_off = tcp_ts_offset(lc->t, &(struct demux_key){ s->local, s->remote }),
 		.wnd_edge = ns_min_u(ns_min_u(lc->rcvbuf, lc->wnd_clamp), UINT16_MAX),
-		.has_ts = o->has_ts,
+		.has_ts = o->has_ts && tcp_knob(lc->t, NS_KNOB_tcp_timestamps),
 		.ts_recent = o->ts_val,
-		.has_sack = o->sack_ok,
-		.has_wscale = o->has_wscale,
-		.snd_wscale = o->has_wscale ? o->wscale : 0,
-		.rcv_wscale = o->has_wscale ? tcp_rcv_wscale_for(buf_max) : 0,
+		.has_sack = o->sack_ok && tcp_knob(lc->t, NS_KNOB_tcp_sack),
+		.has_wscale = has_wscale,
+		.snd_wscale = has_wscale ? o->wscale : 0,
+		.rcv_wscale = has_wscale ? tcp_rcv_wscale_for(buf_max) : 0,
 	};
 	if (o->mss)
 		h->peer_mss = (uint16_t)ns_max_u(o->mss, TCP_MSS_MIN);

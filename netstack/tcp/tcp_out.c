@@ -24,6 +24,7 @@
  * tcp_write_xmit().
  */
 #include <errno.h>
+#include <string.h>
 
 #include "tcp/tcp_int.h"
 
@@ -149,11 +150,24 @@ static bool may_send_rest(const struct tcp_conn *c)
 	return tcp_has(c, TCP_F_NODELAY) || tcp_flight(c) == 0 || seq_le(c->snd_sml, c->snd_una);
 }
 
+/* Octets of @unsent up to where the next record ends; marks that were passed are forgotten. */
+static uint32_t record_left(struct tcp_conn *c, uint32_t unsent)
+{
+	uint8_t passed = 0;
+
+	while (passed < c->eor_cnt && seq_le(c->eor[passed], c->snd_nxt))
+		passed++;
+	c->eor_cnt = (uint8_t)(c->eor_cnt - passed);
+	memmove(c->eor, c->eor + passed, c->eor_cnt * sizeof(c->eor[0]));
+	return c->eor_cnt ? ns_min_u((uint32_t)seq_diff(c->eor[0], c->snd_nxt), unsent) : unsent;
+}
+
 /* Octets of @unsent that leave in the next segment; sets whether the congestion window was the limit. */
-static uint32_t sendable(const struct tcp_conn *c, uint32_t unsent, const struct room *room,
+static uint32_t sendable(struct tcp_conn *c, uint32_t unsent, const struct room *room,
 			 bool *ret_is_limited)
 {
-	uint32_t len = ns_min_u(unsent, room->wnd);
+	uint32_t record = record_left(c, unsent);
+	uint32_t len = ns_min_u(record, room->wnd);
 	uint32_t rest;
 
 	if (len > room->cwnd) {
@@ -164,8 +178,8 @@ static uint32_t sendable(const struct tcp_conn *c, uint32_t unsent, const struct
 	rest = len % c->mss;
 	if (rest == 0)
 		return len;
-	if (len == unsent ? may_send_rest(c) : tcp_has(c, TCP_F_PUSH))
-		return len;
+	if (len == unsent ? may_send_rest(c) : len == record || tcp_has(c, TCP_F_PUSH))
+		return len; /* more is behind the record: it will not grow (linux tcp_skb_is_last()) */
 	if (len == rest && rest >= c->snd_wnd_max / 2 && c->snd_wnd_max)
 		return len; /* RFC 9293 3.8.6.2.1 (3): all that this peer will ever take at once */
 	return len - rest;
@@ -182,7 +196,8 @@ static bool restart_after_idle(struct tcp_conn *c, struct mono now)
 {
 	uint64_t idle = mono_since(now, c->data_tx_at);
 
-	if (tcp_flight(c) || !c->bytes_sent || idle <= c->rto_ns)
+	if (tcp_flight(c) || !c->bytes_sent || idle <= c->rto_ns ||
+	    !tcp_knob(c->t, NS_KNOB_tcp_slow_start_after_idle))
 		return false;
 	tcp_cc_restart(&c->cc, idle, c->rto_ns);
 	return true;

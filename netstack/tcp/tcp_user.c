@@ -230,6 +230,19 @@ static void user_send_commit(void *conn, uint32_t len, bool more)
 	tcp_conn_dirty(c);
 }
 
+/* Where the queue ends now a record ends. */
+static void user_send_eor(void *conn)
+{
+	struct tcp_conn *c = conn;
+	struct seq end = seq_add(c->snd_una, (uint32_t)bytes_len(&c->sndq));
+
+	if (!TCP_IN(c->state, TCPF_CAN_SEND) || tcp_unsent(c) == 0)
+		return;
+	if (c->eor_cnt == TCP_EOR_MAX)
+		c->eor_cnt--;
+	c->eor[c->eor_cnt++] = end;
+}
+
 static int user_recv_peek(void *conn, struct ns_iov *iov, uint32_t iov_cnt)
 {
 	struct tcp_conn *c = conn;
@@ -681,6 +694,7 @@ const struct transport_ops tcp_transport_ops = {
 	.send_room = user_send_room,
 	.send_reserve = user_send_reserve,
 	.send_commit = user_send_commit,
+	.send_eor = user_send_eor,
 	.recv_peek = user_recv_peek,
 	.recv_consume = user_recv_consume,
 	.is_eof = user_is_eof,

@@ -82,10 +82,11 @@ int tcp_route(struct tcp_conn *c)
 static void emit_opts(struct tcp_conn *c, struct tcp_emit *e, uint32_t len, struct mono now)
 {
 	bool is_open = !(e->flags & TCP_SYN);
+	bool is_offer = (e->flags & (TCP_SYN | TCP_ACK)) == TCP_SYN;
 	struct tcp_opts *o = &e->opt;
 
-	/* a SYN offers everything, a SYN-ACK what the peer offered too */
-	o->has_ts = (e->flags & (TCP_SYN | TCP_ACK)) == TCP_SYN || tcp_has(c, TCP_F_TS);
+	/* a SYN offers what the knobs allow, a SYN-ACK what the peer offered too */
+	o->has_ts = is_offer ? tcp_knob(c->t, NS_KNOB_tcp_timestamps) : tcp_has(c, TCP_F_TS);
 	if (o->has_ts) {
 		o->ts_val = tcp_ts_now(c->ts_off, now);
 		o->ts_ecr = e->flags & TCP_ACK ? c->ts_recent : 0;
@@ -97,8 +98,9 @@ static void emit_opts(struct tcp_conn *c, struct tcp_emit *e, uint32_t len, stru
 	}
 	e->is_syn_opts = true;
 	o->mss = c->adv_mss;
-	o->sack_ok = !(e->flags & TCP_ACK) || tcp_has(c, TCP_F_SACK);
-	o->has_wscale = !(e->flags & TCP_ACK) || tcp_has(c, TCP_F_WSCALE);
+	o->sack_ok = is_offer ? tcp_knob(c->t, NS_KNOB_tcp_sack) : tcp_has(c, TCP_F_SACK);
+	o->has_wscale =
+		is_offer ? tcp_knob(c->t, NS_KNOB_tcp_window_scaling) : tcp_has(c, TCP_F_WSCALE);
 	o->wscale = c->rcv_wscale;
 }
 

@@ -104,6 +104,11 @@ ns_must_check int ns_sock_send_reserve(struct ns_stack *s, ns_sock h, uint32_t w
 				       struct ns_iov *iov, uint32_t iov_cnt);
 /** ns_sock_send_commit() - @len octets of the reservation are there; @more: more follow at once (MSG_MORE) */
 void ns_sock_send_commit(struct ns_stack *s, ns_sock h, uint32_t len, bool more);
+/**
+ * ns_sock_send_eor() - MSG_EOR: what was committed so far and what comes later never share a segment, not
+ * even when sent again. The last few marks not sent yet are remembered; of more the newest replace each other.
+ */
+void ns_sock_send_eor(struct ns_stack *s, ns_sock h);
 /** ns_sock_recv_peek() - received octets in order, valid until the next call on this stack; iovecs set, 0: none */
 ns_must_check int ns_sock_recv_peek(struct ns_stack *s, ns_sock h, struct ns_iov *iov,
 				    uint32_t iov_cnt);

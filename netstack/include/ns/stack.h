@@ -47,6 +47,14 @@ struct ns_limits {
 	uint32_t rcvbuf_max;   /* octets: receive window autotuned up to this (4 MiB) */
 };
 
+/** enum ns_knob - NS_KNOB_tcp_timestamps ...: the rows of knobs.def */
+enum ns_knob {
+#define KNOB(name_, least_, most_, default_, text_) NS_KNOB_##name_,
+#include "ns/knobs.def"
+#undef KNOB
+	NS_KNOB_COUNT
+};
+
 /** struct ns_route - one route; families never mix but for @via of IPv6 next hops later */
 struct ns_route {
 	struct ns_addr dst;
@@ -74,6 +82,13 @@ ns_must_check struct ns_stack *ns_stack_new(const struct ns_env *env,
 					    const struct ns_limits *limits);
 /** ns_stack_free() - all connections vanish without a word on the wire; NULL is fine */
 void ns_stack_free(struct ns_stack *s);
+
+/** ns_stack_set_knob() - turn a knob; -EINVAL for a value out of its range */
+ns_must_check int ns_stack_set_knob(struct ns_stack *s, enum ns_knob knob, int value);
+/** ns_stack_knob() - its value */
+int ns_stack_knob(const struct ns_stack *s, enum ns_knob knob);
+/** ns_knob_find() - by the name after net.ipv4.; -ENOENT */
+ns_must_check int ns_knob_find(const char *name, enum ns_knob *ret_knob);
 
 /** ns_stack_add_link() - a link (id from 1 on; 0 is the loop link, always there); @c is copied */
 ns_must_check int ns_stack_add_link(struct ns_stack *s, const struct ns_link_config *c,

@@ -230,6 +230,7 @@ static int pd_socket(void *self, int domain, int type, int protocol)
 	if ((type & 0xf) != SOCK_STREAM || (protocol && protocol != IPPROTO_TCP))
 		return plugin_fail(-EPROTONOSUPPORT);
 	pthread_mutex_lock(&p->w.lock);
+	world_read_knobs(&p->w);
 	s = plugin_new_sock(p, domain);
 	r = s ? ns_sock_open(p->w.stack, &s->h) : -errno;
 	if (s && r == 0) {
@@ -415,6 +416,8 @@ static ssize_t send_locked(struct psock *s, const struct iovec *iov, size_t iov_
 				return total ? total : s->err ? take_err(s) : -EAGAIN;
 		}
 	}
+	if (flags & MSG_EOR)
+		ns_sock_send_eor(s->plugin->w.stack, s->h);
 	return total;
 }
 

@@ -96,6 +96,26 @@ static int parse_flags(struct world_config *c, const char *flags)
 	return 0;
 }
 
+void world_read_knobs(struct world *w)
+{
+	FILE *f = w->config.knobs[0] ? fopen(w->config.knobs, "re") : NULL;
+	char line[256];
+
+	while (f && fgets(line, sizeof(line), f)) {
+		char *eq = strchr(line, '=');
+		enum ns_knob knob;
+
+		if (!eq)
+			continue;
+		*eq = '\0';
+		if (ns_knob_find(line, &knob) == 0 &&
+		    ns_stack_set_knob(w->stack, knob, (int)strtol(eq + 1, NULL, 10)))
+			fprintf(stderr, "sluice plugin: %s cannot be %s", line, eq + 1);
+	}
+	if (f)
+		fclose(f);
+}
+
 /* --- life ------------------------------------------------------------------------------------ */
 
 /* One link without neighbours (a TUN device in all but name) and everything reached over it. */

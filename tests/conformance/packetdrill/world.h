@@ -67,6 +67,8 @@ void world_done(struct world *w);
 void world_turn(struct world *w);
 /** world_run() - turns until @until, which becomes the present; stops early when a packet is out if @to_packet */
 void world_run(struct world *w, struct mono until, bool to_packet);
+/** world_read_knobs() - turn the knobs that the file of --so_flags names; unknown ones are skipped */
+void world_read_knobs(struct world *w);
 /** world_inject() - one IP packet of the peer's and a turn; -EMSGSIZE */
 int world_inject(struct world *w, const void *packet, size_t len);
 /** world_pop() - the oldest packet of the stack's, the caller's to free(), or NULL */

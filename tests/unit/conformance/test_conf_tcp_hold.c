@@ -60,6 +60,60 @@ START_TEST(tcp_msg_more_holds_until_an_acknowledgement)
 }
 END_TEST
 
+START_TEST(tcp_msg_eor_keeps_records_apart)
+{
+	struct rp_conn c = accepted();
+	struct seen s;
+	uint32_t last;
+
+	put(&c, 10 * 1460 + 400, false);
+	for (int i = 0; i < 10; i++)
+		expect(rp_expect(&c, &s) && s.data_len == 1460);
+	put(&c, 400, false);
+	ns_sock_send_eor(rp.stack, c.sock);
+	put(&c, 3000, false);
+	expect_silence();
+	rp_ack(&c);
+	expect(rp_expect(&c, &s) && s.data_len == 800);
+	last = s.seq;
+	expect(rp_expect(&c, &s) && s.data_len == 1460);
+	expect(rp_expect(&c, &s) && s.data_len == 1460);
+	rp_drop_out(&rp);
+	rp_wait(&rp, 2 * NS_PER_SEC); /* lost: sent again as it was */
+	for (bool is_seen = false; !is_seen;) {
+		expect(rp_take(&rp, &s));
+		is_seen = s.seq == last;
+	}
+	expect(s.data_len == 800);
+	ns_sock_abort(rp.stack, c.sock);
+}
+END_TEST
+
+START_TEST(tcp_msg_eor_of_many_small_records_is_bounded)
+{
+	struct rp_conn c = accepted();
+	struct seen s;
+	uint32_t got = 0;
+
+	expect(ns_sock_setopt(rp.stack, c.sock, NS_TCP_CORK, 1) == 0);
+	for (int i = 0; i < 100; i++) {
+		put(&c, 10, true);
+		ns_sock_send_eor(rp.stack, c.sock);
+	}
+	expect(ns_sock_setopt(rp.stack, c.sock, NS_TCP_CORK, 0) == 0);
+	rp_turn(&rp);
+	for (int i = 0; i < 200 && got < 1000; i++) {
+		if (!rp_expect(&c, &s)) {
+			rp_ack(&c);
+			continue;
+		}
+		got += s.data_len;
+	}
+	expect(got == 1000);
+	ns_sock_abort(rp.stack, c.sock);
+}
+END_TEST
+
 START_TEST(rfc5681_s4_1_idle_restart_is_for_what_can_be_sent)
 {
 	struct rp_conn c = accepted();
@@ -122,6 +176,8 @@ int main(void)
 
 	tcase_add_test(tc, tcp_nodelay_flushes_what_a_cork_holds);
 	tcase_add_test(tc, tcp_msg_more_holds_until_an_acknowledgement);
+	tcase_add_test(tc, tcp_msg_eor_keeps_records_apart);
+	tcase_add_test(tc, tcp_msg_eor_of_many_small_records_is_bounded);
 
 	tc = conf_case(s, "windows");
 	tcase_add_test(tc, rfc5681_s4_1_idle_restart_is_for_what_can_be_sent);

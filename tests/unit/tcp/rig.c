@@ -187,6 +187,8 @@ struct rig *rig_new(void)
 	t->now.ns = 1000 * NS_PER_SEC;
 	c->env = &t->env;
 	c->stats = &t->stats;
+	c->knobs[NS_KNOB_tcp_timestamps] = c->knobs[NS_KNOB_tcp_sack] = 1;
+	c->knobs[NS_KNOB_tcp_window_scaling] = c->knobs[NS_KNOB_tcp_slow_start_after_idle] = 1;
 	c->limits = (struct ns_limits){ .sockets = 1024,
 					.timewait = 16,
 					.chunks_large = 1024,
