@@ -220,6 +220,7 @@ int tcp_info(void *conn, struct mono now, struct ns_tcp_info *ret_info)
 		.has_ts = tcp_has(c, TCP_F_TS),
 		.has_sack = tcp_has(c, TCP_F_SACK),
 		.has_wscale = tcp_has(c, TCP_F_WSCALE),
+		.has_ecn = c->ecn.is_on,
 		.snd_wscale = c->snd_wscale,
 		.rcv_wscale = c->rcv_wscale,
 		.rto_us = us_of(tcp_rto_ns(c)),

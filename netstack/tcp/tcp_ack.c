@@ -114,7 +114,8 @@ static void ack_octets(struct tcp_conn *c, const struct tcp_seg *s, struct mono 
 {
 	struct tcp_delivered d = { .has_ecr = tcp_has(c, TCP_F_TS) && s->opt.has_ts,
 				   .ts_ecr = s->opt.ts_ecr,
-				   .fack = c->rack.fack };
+				   .fack = c->rack.fack,
+				   .is_ece = tcp_ecn_is_echo(c, s) };
 	struct seq una = c->snd_una;
 	uint32_t flight = tcp_flight(c), wnd = c->snd_wnd;
 	uint64_t rtt;

@@ -301,11 +301,13 @@ static void syn_sent_syn(struct tcp_conn *c, struct tcp_seg *s, struct mono now)
 	c->rcv_acked = c->rcv_nxt;
 	tcp_window_in(c, s);
 	if (!(s->flags & TCP_ACK)) {
+		c->ecn.is_on = tcp_ecn_agrees(c->t, s);
 		tcp_set_state(c, TCP_SYN_RCVD, "SYN crossed ours");
 		c->flags |= TCP_F_SYN_DUE;
 		tcp_conn_dirty(c);
 		return;
 	}
+	tcp_ecn_answered(c, s);
 	c->snd_una = s->ack;
 	if (c->syn_retries == 0)
 		tcp_rtt_sample(c, mono_since(now, c->syn_at));

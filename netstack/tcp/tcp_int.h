@@ -25,6 +25,7 @@
  *   tcp_rtx.c      transmission records             tcp_sack.c     scoreboard
  *   tcp_rack.c     what is lost, by time; tail loss probes
  *   tcp_rcv.c      text, window, when to ACK        tcp_reasm.c    out-of-order islands
+ *   tcp_ecn.c      congestion told by routers
  *   tcp_rtt.c tcp_isn.c tcp_seg.c tcp_fsm.c tcp_cc.c cc_*.c
  *
  * Ownership
@@ -181,7 +182,7 @@ struct tcp_halfopen {
 	uint16_t peer_mss;
 	uint16_t adv_mss;
 	uint8_t snd_wscale, rcv_wscale;
-	bool has_ts, has_sack, has_wscale;
+	bool has_ts, has_sack, has_wscale, has_ecn;
 	bool is_acked; /* the ACK came, TCP_DEFER_ACCEPT still waits for octets */
 	uint8_t retries;
 	struct mono sent_at, since, oow_at;
@@ -312,6 +313,12 @@ struct tcp_conn { /* NOLINT(clang-analyzer-optin.performance.Padding) */
 	uint32_t dupack_cnt;
 	uint32_t recover_fs, prr_delivered, prr_out;
 	struct seq cwnd_seq;
+	struct {
+		bool is_on;      /* agreed in the handshake */
+		bool is_asked;   /* our SYN asked */
+		bool is_echoing; /* CE came, the peer has not said CWR: ECE on every ACK */
+		bool is_cwr_due; /* the window fell: say CWR with the next new octets */
+	} ecn;                   /* RFC 3168, see tcp_ecn.c */
 	uint32_t flight_max;
 
 	/* round trip, see tcp_rtt.c */
@@ -521,6 +528,7 @@ struct tcp_delivered {
 	uint64_t rtt_ns; /* a valid sample, 0: none */
 	bool is_una_moved;
 	bool has_retrans; /* some of it was sent more than once: no sample */
+	bool is_ece;      /* it tells of congestion (RFC 3168 6.1.2) */
 	/* of the segment that brought it */
 	bool has_ecr, has_sack, has_dsack, is_dup;
 	uint32_t ts_ecr;
@@ -630,6 +638,15 @@ int tcp_info(void *conn, struct mono now, struct ns_tcp_info *ret_info);
 
 void tcp_user_flush(struct tcp_conn *c, struct mono now);
 uint32_t tcp_send_space(const struct tcp_conn *c);
+
+/* --- tcp_ecn.c ----------------------------------------------------------------------------- */
+
+uint8_t tcp_ecn_syn(struct tcp_conn *c);
+bool tcp_ecn_agrees(const struct tcp *t, const struct tcp_seg *s);
+void tcp_ecn_answered(struct tcp_conn *c, const struct tcp_seg *s);
+void tcp_ecn_out(struct tcp_conn *c, bool is_new, uint8_t *flags, uint8_t *tos);
+void tcp_ecn_text(struct tcp_conn *c, const struct tcp_seg *s);
+bool tcp_ecn_is_echo(const struct tcp_conn *c, const struct tcp_seg *s);
 
 /* --- tcp_isn.c ----------------------------------------------------------------------------- */
 

@@ -52,7 +52,7 @@ static void send_synack(struct tcp_halfopen *h, struct mono now)
 		.seq = h->iss,
 		.ack = seq_add(h->irs, 1),
 		.wnd = (uint16_t)ns_min_u(h->wnd_edge, UINT16_MAX),
-		.flags = TCP_SYN | TCP_ACK,
+		.flags = (uint8_t)(TCP_SYN | TCP_ACK | (h->has_ecn ? TCP_ECE : 0)),
 		.is_syn_opts = true,
 		.opt = {
 			.mss = h->adv_mss,
@@ -141,6 +141,7 @@ static void halfopen_init(struct tcp_halfopen *h, struct tcp_conn *lc, const str
 		.ts_recent = o->ts_val,
 		.has_sack = o->sack_ok && tcp_knob(lc->t, NS_KNOB_tcp_sack),
 		.has_wscale = has_wscale,
+		.has_ecn = tcp_ecn_agrees(lc->t, s),
 		.snd_wscale = has_wscale ? o->wscale : 0,
 		.rcv_wscale = has_wscale ? tcp_rcv_wscale_for(buf_max) : 0,
 	};
@@ -260,6 +261,7 @@ static struct tcp_conn *grow_up(struct tcp_halfopen *h, struct mono now)
 	tcp_conn_start(c, now);
 	c->flags |= (h->has_ts ? TCP_F_TS : 0u) | (h->has_sack ? TCP_F_SACK : 0u) |
 		    (h->has_wscale ? TCP_F_WSCALE : 0u);
+	c->ecn.is_on = h->has_ecn;
 	c->ts_recent = h->ts_recent;
 	c->ts_recent_at = h->since;
 	c->peer_mss = h->peer_mss;

@@ -255,7 +255,7 @@ static int send_new(struct tcp_conn *c, bool *ret_is_limited, struct mono now)
 	if (!c->tlp.is_due)
 		tcp_tlp_schedule(c, now);
 	stat_add(tcp_stats(c->t), STAT_TCP_OCTETS_OUT, len);
-	if (c->ca == TCP_CA_RECOVERY)
+	if (TCP_IN(c->ca, 1u << TCP_CA_RECOVERY | 1u << TCP_CA_CWR))
 		c->prr_out += (uint32_t)n;
 	return n;
 }
@@ -270,6 +270,7 @@ static enum visit send_syn(struct tcp_conn *c, struct mono now)
 			(void)tcp_send_ack(c, now);
 		return VISIT_DONE;
 	}
+	flags |= tcp_ecn_syn(c);
 	if (tcp_xmit(c, c->iss, 0, flags, now) < 0)
 		return VISIT_BLOCKED;
 	c->flags &= ~TCP_F_SYN_DUE;

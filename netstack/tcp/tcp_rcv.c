@@ -279,6 +279,7 @@ enum step tcp_text_in(struct tcp_arrival *a)
 		s->flags &= (uint8_t)~TCP_FIN;
 		tcp_seg_trim_back(s, (uint32_t)seq_diff(seq_add(s->seq, s->len), c->rcv_fin));
 	}
+	tcp_ecn_text(c, s);
 	if (seq_eq(s->seq, c->rcv_nxt)) {
 		in_order(a);
 	} else {

@@ -9,6 +9,7 @@
  *             (limited transmit, RFC 3042) because what was SACKed has left the pipe
  *   recovery  a loss was found by acknowledgements: what is lost is sent again, new octets after that,
  *             both under PRR's window, until everything sent before is acknowledged (@recover)
+ *   cwr       a router told of congestion (RFC 3168): the window falls as in recovery, nothing is lost
  *   loss      the timer ran out: one segment, then slow start, the same @recover
  *
  * With SACK, RACK says what is lost (tcp_rack.c). Without it, three duplicate acknowledgements lose the first
@@ -44,11 +45,34 @@ static void prr(struct tcp_conn *c, uint32_t delivered, bool is_safe, bool is_fo
 		cnt = (int64_t)ssthresh - pipe;
 		cnt = cnt < limit ? cnt : limit;
 	}
-	if ((c->prr_out == 0 || is_forced) && cnt < c->cc.mss)
+	if (c->ca != TCP_CA_CWR && (c->prr_out == 0 || is_forced) && cnt < c->cc.mss)
 		cnt = c->cc.mss; /* the fast retransmission itself */
 	if (cnt < 0)
 		cnt = 0;
 	c->cc.cwnd = pipe + (uint32_t)cnt;
+}
+
+/* The window falls until what is outstanding now is acknowledged. */
+static void begin_fall(struct tcp_conn *c, const struct tcp_delivered *d, enum tcp_ca ca)
+{
+	c->ca = ca;
+	c->recover = c->snd_nxt;
+	c->recover_fs = tcp_flight(c) + d->acked;
+	if (tcp_has(c, TCP_F_SACK))
+		c->recover_fs -= c->sacked_len - ns_min_u(c->sacked_len, d->sacked);
+	c->recover_fs = ns_max_u(c->recover_fs, 1);
+	c->prr_delivered = c->prr_out = 0;
+}
+
+/* RFC 3168 6.1.2: as a loss, once for what is outstanding; a fall under way is answer enough. */
+static void on_echo(struct tcp_conn *c, const struct tcp_delivered *d, uint32_t flight,
+		    struct mono now)
+{
+	c->ecn.is_cwr_due = true;
+	if (!TCP_IN(c->ca, 1u << TCP_CA_OPEN | 1u << TCP_CA_DISORDER))
+		return;
+	c->cc.ops->on_loss(&c->cc, flight, now);
+	begin_fall(c, d, TCP_CA_CWR);
 }
 
 /*
@@ -63,15 +87,10 @@ static void enter_recovery(struct tcp_conn *c, const struct tcp_delivered *d, ui
 	stat_inc(tcp_stats(c->t), STAT_TCP_FAST_RECOVERIES);
 	if (c->ca == TCP_CA_DISORDER && seq_lt(c->limited_from, c->snd_nxt))
 		extra = (uint32_t)seq_diff(c->snd_nxt, c->limited_from);
-	c->cc.ops->on_loss(&c->cc, flight - ns_min_u(extra, flight), now);
-	c->ca = TCP_CA_RECOVERY;
-	c->recover = c->snd_nxt;
+	if (c->ca != TCP_CA_CWR) /* it fell for this window already */
+		c->cc.ops->on_loss(&c->cc, flight - ns_min_u(extra, flight), now);
+	begin_fall(c, d, TCP_CA_RECOVERY);
 	c->flags |= TCP_F_HAD_LOSS;
-	c->recover_fs = tcp_flight(c) + d->acked;
-	if (tcp_has(c, TCP_F_SACK))
-		c->recover_fs -= c->sacked_len - ns_min_u(c->sacked_len, d->sacked);
-	c->recover_fs = ns_max_u(c->recover_fs, 1);
-	c->prr_delivered = c->prr_out = 0;
 	c->tlp.is_out = false; /* RACK has found what the probe would show */
 }
 
@@ -177,9 +196,9 @@ void tcp_recovery_on_ack(struct tcp_conn *c, const struct tcp_delivered *d, uint
 		delivered = reno_delivered(c, d);
 	else if (d->has_dsack)
 		tcp_rack_dsack(c);
-	if (TCP_IN(c->ca, 1u << TCP_CA_RECOVERY | 1u << TCP_CA_LOSS) &&
+	if (TCP_IN(c->ca, 1u << TCP_CA_CWR | 1u << TCP_CA_RECOVERY | 1u << TCP_CA_LOSS) &&
 	    seq_le(c->recover, c->snd_una)) {
-		if (c->ca == TCP_CA_RECOVERY) {
+		if (c->ca != TCP_CA_LOSS) {
 			c->cc.cwnd = ns_max_u(c->cc.ssthresh, c->cc.mss);
 			c->cc.ops->on_recovered(&c->cc, now);
 		}
@@ -191,6 +210,8 @@ void tcp_recovery_on_ack(struct tcp_conn *c, const struct tcp_delivered *d, uint
 		is_found = tcp_rack_detect(c, now);
 	if (is_over && c->lost_len == 0)
 		return;
+	if (d->is_ece)
+		on_echo(c, d, flight, now);
 	switch (c->ca) {
 	case TCP_CA_RECOVERY:
 		/* RFC 6582 3.2 step 3: a partial acknowledgement sends the next hole, at once */
@@ -211,6 +232,11 @@ void tcp_recovery_on_ack(struct tcp_conn *c, const struct tcp_delivered *d, uint
 	if (found_loss(c)) {
 		enter_recovery(c, d, flight, now);
 		prr(c, delivered, false, true);
+		return;
+	}
+	if (c->ca == TCP_CA_CWR) {
+		/* an echo says that the path is full: no reason to send more than arrived */
+		prr(c, delivered, d->is_una_moved && !d->is_ece, false);
 		return;
 	}
 	if (c->ca != TCP_CA_DISORDER)

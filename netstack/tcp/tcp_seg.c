@@ -164,6 +164,7 @@ enum drop tcp_seg_parse(struct pkt *p, const struct ip_rx *ip, struct tcp_seg *r
 		.len = pkt_len(p),
 		.wnd = be16_get(h->wnd),
 		.flags = h->flags,
+		.ecn = ip->tos & 3,
 		.p = p,
 	};
 	ret_s->seg_cnt = p->gso_segs > 1 ? p->gso_segs : 1;

@@ -46,6 +46,7 @@ struct tcp_seg {
 	uint16_t mss_seen; /* payload octets of one wire segment in it */
 	uint16_t seg_cnt;  /* wire segments it stands for, at least 1 */
 	uint8_t flags;     /* enum tcp_flag */
+	uint8_t ecn;       /* code point of the IP header (RFC 3168 5) */
 	struct tcp_opts opt;
 	struct pkt *p; /* borrowed; linear area or frags start with the payload */
 };

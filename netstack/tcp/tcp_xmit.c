@@ -196,6 +196,8 @@ int tcp_xmit(struct tcp_conn *c, struct seq seq, uint32_t len, uint8_t flags, st
 		e.flags &= (uint8_t) ~(TCP_FIN |
 				       TCP_PSH); /* they belong to the end, which is not in it */
 	}
+	tcp_ecn_out(c, n && seq_eq(seq, c->snd_nxt), &e.flags, &ip.tos);
+	p->ecn = e.flags & TCP_CWR;
 	emit_opts(c, &e, n, now);
 	if (!(flags & TCP_RST))
 		e.wnd = tcp_rcv_offer(c, (flags & TCP_SYN) != 0);

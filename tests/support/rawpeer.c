@@ -267,7 +267,10 @@ bool rp_half_open(struct rawpeer *rp, uint16_t port, const struct rp_syn *syn, s
 	syn_opts(c, syn, &o);
 	rp_drop_out(rp);
 	frame_tcp(&f, &c->way,
-		  &(struct tcp_in){ .flags = FL_SYN, .seq = c->iss, .wnd = c->wnd, .opts = &o });
+		  &(struct tcp_in){ .flags = (uint8_t)(FL_SYN | syn->flags),
+				    .seq = c->iss,
+				    .wnd = c->wnd,
+				    .opts = &o });
 	rp_inject(rp, &f);
 	if (!rp_take(rp, &s) || s.kind != SEEN_TCP || (s.flags & 0x3f) != (FL_SYN | FL_ACK) ||
 	    s.ack != c->iss + 1 || s.way.dport != c->way.sport)
@@ -322,7 +325,7 @@ bool rp_connected(struct rawpeer *rp, uint16_t peer_port, const struct rp_syn *s
 	learn(c, syn, &first);
 	syn_opts(c, syn, &o);
 	frame_tcp(&f, &c->way,
-		  &(struct tcp_in){ .flags = FL_SYN | FL_ACK,
+		  &(struct tcp_in){ .flags = (uint8_t)(FL_SYN | FL_ACK | syn->flags),
 				    .seq = c->iss,
 				    .ack = c->rcv,
 				    .wnd = c->wnd,

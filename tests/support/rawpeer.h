@@ -125,7 +125,8 @@ struct rp_syn {
 	bool has_no_mss, has_ts, has_sack, has_wscale;
 	uint8_t wscale;
 	uint16_t wnd;
-	uint32_t iss; /* 0: 1000 */
+	uint32_t iss;  /* 0: 1000 */
+	uint8_t flags; /* enum fl: more of them, ECE and CWR */
 };
 
 /** rp_listen() - a listening socket on @port */
