@@ -224,6 +224,11 @@ enum step tcp_ack_in(struct tcp_arrival *a)
 		a->drop = DROP_TCP_ACK;
 		return STEP_STOP;
 	}
+	/* who guesses only a sequence number must not move TS.Recent: PAWS would drop the true peer (linux tcp_ack()) */
+	if (a->is_ts_news) {
+		c->ts_recent = s->opt.ts_val;
+		c->ts_recent_at = a->now;
+	}
 	c->ack_rx_at = a->now;
 	ack_octets(c, s, a->now);
 	return tcp_fin_acked(c) ? ack_fin(a) : STEP_NEXT;

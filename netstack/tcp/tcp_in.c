@@ -91,13 +91,10 @@ static bool paws_rejects(const struct tcp_conn *c, const struct tcp_seg *s, stru
 }
 
 /* RFC 7323 5.3 R3: the segment spans what we acknowledged last, so its clock is the one to echo. */
-static void ts_recent_update(struct tcp_conn *c, const struct tcp_seg *s, struct mono now)
+static bool is_ts_news(const struct tcp_conn *c, const struct tcp_seg *s)
 {
-	if (!tcp_has(c, TCP_F_TS) || !s->opt.has_ts || seq_lt(c->rcv_acked, s->seq) ||
-	    (int32_t)(s->opt.ts_val - c->ts_recent) < 0)
-		return;
-	c->ts_recent = s->opt.ts_val;
-	c->ts_recent_at = now;
+	return tcp_has(c, TCP_F_TS) && s->opt.has_ts && seq_le(s->seq, c->rcv_acked) &&
+	       (int32_t)(s->opt.ts_val - c->ts_recent) >= 0;
 }
 
 /*
@@ -177,7 +174,7 @@ static enum step check_sequence(struct tcp_arrival *a)
 	}
 	if (s->flags & (TCP_RST | TCP_SYN))
 		return STEP_NEXT; /* judged by where they are, not by what is left of them */
-	ts_recent_update(c, s, a->now);
+	a->is_ts_news = is_ts_news(c, s); /* taken when the ACK field is believed, too */
 	if (seq_lt(s->seq, c->rcv_nxt))
 		trim_old(a);
 	over = seq_diff(seq_add(s->seq, s->len), seq_add(c->rcv_nxt, tcp_rcv_wnd(c)));

@@ -391,7 +391,8 @@ struct tcp_arrival {
 	struct tcp_conn *c;
 	struct tcp_seg *s;
 	struct mono now;
-	enum drop drop; /* set by the step that stops */
+	enum drop drop;  /* set by the step that stops */
+	bool is_ts_news; /* its timestamp becomes TS.Recent if the fifth check lets it pass */
 };
 
 enum step {

@@ -536,6 +536,24 @@ START_TEST(rfc7323_s5_3_paws_drops_an_old_timestamp_and_acks)
 }
 END_TEST
 
+START_TEST(rfc7323_s5_3_timestamp_of_an_unacceptable_ack_is_not_kept)
+{
+	struct rp_conn c = accepted_with(&(struct rp_syn){ .has_ts = true });
+	struct opts o = { 0 };
+	struct seen s;
+
+	opts_ts(&o, c.ts_val + 200000, c.ts_recent);
+	rp_seg(&c, &(struct tcp_in){ .flags = FL_ACK | FL_FIN, .ack = 9999, .opts = &o });
+	expect(expect_tcp(&c, FL_ACK, &s) && s.ts_ecr == c.ts_val); /* RFC 5961 5.2: a challenge */
+	c.ts_val++;
+	rp_data(&c, "x", 1); /* PAWS would drop it */
+	rp_wait(&rp, 300 * NS_PER_MS);
+	expect(rp_recv(&c, got, sizeof(got)) == 1);
+	expect(expect_tcp(&c, FL_ACK, &s) && s.ts_ecr == c.ts_val);
+	ns_sock_abort(rp.stack, c.sock);
+}
+END_TEST
+
 START_TEST(rfc7323_s5_3_paws_spares_resets)
 {
 	struct rp_conn c = accepted_with(&(struct rp_syn){ .has_ts = true });
@@ -715,6 +733,7 @@ int main(void)
 	tcase_add_test(tc, rfc7323_s3_2_every_segment_carries_timestamps_once_agreed);
 	tcase_add_test(tc, rfc7323_s4_3_tsecr_is_of_the_segment_at_the_left_edge);
 	tcase_add_test(tc, rfc7323_s5_3_paws_drops_an_old_timestamp_and_acks);
+	tcase_add_test(tc, rfc7323_s5_3_timestamp_of_an_unacceptable_ack_is_not_kept);
 	tcase_add_test(tc, rfc7323_s5_3_paws_spares_resets);
 	tcase_add_test(tc, rfc7323_s5_5_timestamp_is_forgotten_after_24_idle_days);
 	tcase_add_test(tc, rfc7323_s3_2_timestamp_value_wraps);
