@@ -268,7 +268,9 @@ enum step tcp_text_in(struct tcp_arrival *a)
 	}
 	if (tcp_has(c, TCP_F_SHUT_RECV)) {
 		a->drop = DROP_TCP_CLOSED_DATA;
-		tcp_conn_reset(c, -ECONNABORTED, "octets for a program that is gone", a->now);
+		/* as if nobody were here: at SEG.ACK, where the peer takes it even if our FIN is still on its way */
+		tcp_reply_rst(c->t, s, a->now);
+		tcp_conn_fail(c, -ECONNABORTED, "octets for a program that is gone");
 		return STEP_STOP;
 	}
 	if (tcp_has(c, TCP_F_FIN_KNOWN) && seq_lt(c->rcv_fin, seq_add(s->seq, s->len))) {

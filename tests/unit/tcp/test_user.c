@@ -35,8 +35,19 @@ START_TEST(rfc1122_s4_2_2_13_octets_after_close_reset)
 	turn(t);
 	expect_out(t, S(.seq = 1, .ack = 1, .flags = TCP_FIN));
 	ck_assert_int_eq(seg_in_turn(t, S(.seq = 1, .ack = 2, .len = 10)), DROP_TCP_CLOSED_DATA);
-	expect_out(t, S(.seq = 2, .ack = 1, .flags = TCP_RST));
+	expect_out(t, S(.seq = 2, .flags = TCP_RST, .no_ack = true));
 	ck_assert_uint_eq(t->tcp->conn_pool.out_cnt, 1);
+}
+END_TEST
+
+START_TEST(rfc5961_s3_2_reset_after_close_is_where_the_peer_believes_it)
+{
+	ops->close(t->c);
+	turn(t);
+	expect_out(t, S(.seq = 1, .ack = 1, .flags = TCP_FIN));
+	/* the FIN is lost: the peer still expects octet 1 */
+	ck_assert_int_eq(seg_in_turn(t, S(.seq = 1, .ack = 1, .len = 10)), DROP_TCP_CLOSED_DATA);
+	expect_out(t, S(.seq = 1, .flags = TCP_RST, .no_ack = true));
 }
 END_TEST
 
@@ -55,7 +66,7 @@ START_TEST(tcp_close_takes_effect_before_the_next_segment)
 {
 	ops->close(t->c);
 	ck_assert_int_eq(seg_in(t, S(.seq = 1, .ack = 1, .len = 10)), DROP_TCP_CLOSED_DATA);
-	expect_out(t, S(.seq = 1, .ack = 1, .flags = TCP_RST));
+	expect_out(t, S(.seq = 1, .flags = TCP_RST, .no_ack = true));
 }
 END_TEST
 
@@ -285,6 +296,7 @@ Suite *user_suite(void)
 
 	tcase_add_test(tc, rfc2525_s2_17_close_with_octets_unread_resets);
 	tcase_add_test(tc, rfc1122_s4_2_2_13_octets_after_close_reset);
+	tcase_add_test(tc, rfc5961_s3_2_reset_after_close_is_where_the_peer_believes_it);
 	tcase_add_test(tc, linux_linger_0_resets);
 	tcase_add_test(tc, tcp_close_takes_effect_before_the_next_segment);
 	tcase_add_test(tc, linux_linger2_below_zero_resets_in_fin_wait_2);
