@@ -162,7 +162,6 @@ static bool is_cwnd_limited(const struct tcp_conn *c)
 	return tcp_has(c, TCP_F_CWND_LIMITED);
 }
 
-/* @acked: without SACK, less what duplicates have let go before (linux passes what it newly delivered) */
 static void grow(struct tcp_conn *c, const struct tcp_delivered *d, uint32_t acked, uint32_t flight,
 		 struct mono now)
 {
@@ -190,7 +189,9 @@ void tcp_recovery_on_ack(struct tcp_conn *c, const struct tcp_delivered *d, uint
 {
 	uint32_t delivered = d->acked + d->sacked;
 	uint32_t lost = c->lost_len;
+	uint32_t acked = d->acked;
 	bool is_forced = false, is_found = false, is_over = false;
+	bool was_timeout = c->ca == TCP_CA_LOSS;
 
 	if (!tcp_has(c, TCP_F_SACK))
 		delivered = reno_delivered(c, d);
@@ -208,8 +209,13 @@ void tcp_recovery_on_ack(struct tcp_conn *c, const struct tcp_delivered *d, uint
 	}
 	if (tcp_has(c, TCP_F_SACK))
 		is_found = tcp_rack_detect(c, now);
-	if (is_over && c->lost_len == 0)
+	if (!tcp_has(c, TCP_F_SACK))
+		acked = delivered; /* less what duplicates have let go before (linux passes what it newly delivered) */
+	if (is_over && c->lost_len == 0) {
+		if (was_timeout) /* RFC 5681 3.1: slow start counts this acknowledgement, too */
+			grow(c, d, acked, flight, now);
 		return;
+	}
 	if (d->is_ece)
 		on_echo(c, d, flight, now);
 	switch (c->ca) {
@@ -222,7 +228,7 @@ void tcp_recovery_on_ack(struct tcp_conn *c, const struct tcp_delivered *d, uint
 			    is_forced);
 		return;
 	case TCP_CA_LOSS:
-		grow(c, d, tcp_has(c, TCP_F_SACK) ? d->acked : delivered, flight, now);
+		grow(c, d, acked, flight, now);
 		return;
 	case TCP_CA_OPEN:
 	case TCP_CA_DISORDER:
@@ -244,7 +250,7 @@ void tcp_recovery_on_ack(struct tcp_conn *c, const struct tcp_delivered *d, uint
 	c->ca = c->sacked_len ? TCP_CA_DISORDER : TCP_CA_OPEN;
 	if (tcp_has(c, TCP_F_HAD_LOSS) && seq_lt(c->recover, c->snd_una))
 		c->flags &= ~TCP_F_HAD_LOSS; /* before sequence numbers come round to it again */
-	grow(c, d, tcp_has(c, TCP_F_SACK) ? d->acked : delivered, flight, now);
+	grow(c, d, acked, flight, now);
 }
 
 /** tcp_recovery_on_reo() - RFC 8985 6.2 step 5: the reordering window has passed, what was waited for is lost */

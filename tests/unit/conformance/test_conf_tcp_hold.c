@@ -169,6 +169,25 @@ START_TEST(rfc3042_s2_octets_let_go_by_duplicates_count_once)
 }
 END_TEST
 
+START_TEST(rfc5681_s3_1_acknowledgement_that_ends_a_timeout_counts)
+{
+	struct rp_conn c = accepted();
+	struct ns_tcp_info info;
+	struct seen s;
+
+	rp_send(&c, data, 1460);
+	expect(rp_expect(&c, &s) && s.data_len == 1460);
+	rp_wait(&rp, 3 * NS_PER_SEC);
+	rp_drop_out(&rp);
+	expect(ns_sock_tcp_info(rp.stack, c.sock, rp.now, &info) == 0);
+	expect(info.snd_cwnd == 1 && info.ca_state == 4);
+	rp_ack(&c);
+	expect(ns_sock_tcp_info(rp.stack, c.sock, rp.now, &info) == 0);
+	expect(info.snd_cwnd == 2 && info.ca_state == 0);
+	ns_sock_abort(rp.stack, c.sock);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("holding back");
@@ -181,6 +200,7 @@ int main(void)
 
 	tc = conf_case(s, "windows");
 	tcase_add_test(tc, rfc5681_s4_1_idle_restart_is_for_what_can_be_sent);
+	tcase_add_test(tc, rfc5681_s3_1_acknowledgement_that_ends_a_timeout_counts);
 	tcase_add_test(tc, rfc3042_s2_octets_let_go_by_duplicates_count_once);
 	return conf_run(s);
 }
