@@ -129,7 +129,7 @@ static void ack_octets(struct tcp_conn *c, const struct tcp_seg *s, struct mono 
 	if (seq_lt(una, s->ack))
 		advance_una(c, s->ack, &d, now);
 	if (tcp_has(c, TCP_F_SACK))
-		tcp_sack_in(c, s, una, &d, now);
+		tcp_sack_in(c, s, &d, now);
 	rtt = sample_of(c, s, &d, now);
 	if (rtt) {
 		tcp_rtt_sample(c, rtt);

@@ -557,8 +557,8 @@ struct tcp_rec *tcp_rec_last(const struct tcp_conn *c);
 
 /* --- tcp_sack.c ---------------------------------------------------------------------------- */
 
-void tcp_sack_in(struct tcp_conn *c, const struct tcp_seg *s, struct seq prior_una,
-		 struct tcp_delivered *d, struct mono now);
+void tcp_sack_in(struct tcp_conn *c, const struct tcp_seg *s, struct tcp_delivered *d,
+		 struct mono now);
 
 /* --- tcp_rack.c ---------------------------------------------------------------------------- */
 

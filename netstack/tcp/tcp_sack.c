@@ -104,18 +104,17 @@ static void block_in(struct tcp_conn *c, const struct tcp_sack_block *b, struct 
 
 /**
  * tcp_sack_in() - RFC 6675 5 (A): update the scoreboard
- * @c:		Connection with SACK; SND.UNA is already the segment's
- * @s:		Segment
- * @prior_una:	SND.UNA before it
+ * @c:		Connection with SACK; SND.UNA is already the segment's, or beyond it
+ * @s:		Segment; one that was overtaken tells of octets all the same
  * @d:		Adds what was delivered
  * @now:	Time of arrival
  */
-void tcp_sack_in(struct tcp_conn *c, const struct tcp_seg *s, struct seq prior_una,
-		 struct tcp_delivered *d, struct mono now)
+void tcp_sack_in(struct tcp_conn *c, const struct tcp_seg *s, struct tcp_delivered *d,
+		 struct mono now)
 {
 	uint32_t first = 0;
 
-	if (s->opt.sack_cnt == 0 || seq_lt(s->ack, prior_una))
+	if (s->opt.sack_cnt == 0)
 		return;
 	stat_inc(tcp_stats(c->t), STAT_TCP_SACK_RECV);
 	d->has_sack = true;

@@ -188,6 +188,28 @@ START_TEST(rfc5681_s3_1_acknowledgement_that_ends_a_timeout_counts)
 }
 END_TEST
 
+START_TEST(rfc6675_s5_sack_of_an_overtaken_acknowledgement_counts)
+{
+	struct rp_conn c = accepted_with(&(struct rp_syn){ .has_sack = true });
+	struct opts o = { 0 };
+	struct ns_tcp_info info;
+	struct seen s;
+	uint32_t first = c.rcv;
+
+	rp_send(&c, data, 10 * 1460);
+	while (rp_expect(&c, &s))
+		;
+	rp_seg(&c, &(struct tcp_in){ .flags = FL_ACK, .ack = first + 4 * 1460 - c.rcv });
+	opts_sack(&o, (const uint32_t[][2]){ { first + 6 * 1460, first + 8 * 1460 } }, 1);
+	/* sent before the last one, arrives behind it */
+	rp_seg(&c,
+	       &(struct tcp_in){ .flags = FL_ACK, .ack = first + 2 * 1460 - c.rcv, .opts = &o });
+	expect(ns_sock_tcp_info(rp.stack, c.sock, rp.now, &info) == 0);
+	expect(info.sacked == 2);
+	ns_sock_abort(rp.stack, c.sock);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("holding back");
@@ -201,6 +223,7 @@ int main(void)
 	tc = conf_case(s, "windows");
 	tcase_add_test(tc, rfc5681_s4_1_idle_restart_is_for_what_can_be_sent);
 	tcase_add_test(tc, rfc5681_s3_1_acknowledgement_that_ends_a_timeout_counts);
+	tcase_add_test(tc, rfc6675_s5_sack_of_an_overtaken_acknowledgement_counts);
 	tcase_add_test(tc, rfc3042_s2_octets_let_go_by_duplicates_count_once);
 	return conf_run(s);
 }

@@ -70,7 +70,7 @@ static void sack(uint32_t start, uint32_t end, struct tcp_delivered *d)
 	s.opt.sack_cnt = 1;
 	s.opt.sack[0] =
 		(struct tcp_sack_block){ seq_add(c->iss, 1 + start), seq_add(c->iss, 1 + end) };
-	tcp_sack_in(c, &s, c->snd_una, d, t->now);
+	tcp_sack_in(c, &s, d, t->now);
 }
 
 static void detect(void)
