@@ -41,6 +41,27 @@ void tcp_cc_set_mss(struct tcp_cc *cc, uint32_t mss)
 }
 
 /**
+ * tcp_cc_undo() - RFC 4015 3.2: the loss was none
+ * @cc:		State
+ * @was:	As it was before the algorithm was told of the loss
+ *
+ * The algorithm's memory comes back whole unless it is another algorithm's by now; what the window has grown
+ * to since is kept.
+ */
+void tcp_cc_undo(struct tcp_cc *cc, const struct tcp_cc *was)
+{
+	uint32_t cwnd = ns_max_u(cc->cwnd, was->cwnd);
+	uint32_t ssthresh = ns_max_u(cc->ssthresh, was->ssthresh);
+	uint32_t mss = cc->mss;
+
+	if (cc->ops == was->ops)
+		*cc = *was;
+	cc->mss = mss;
+	cc->cwnd = cwnd;
+	cc->ssthresh = ssthresh;
+}
+
+/**
  * tcp_cc_restart() - RFC 5681 4.1 after an idle time, in Linux's gentler form
  * @cc:		State
  * @idle_ns:	Time since something was sent last

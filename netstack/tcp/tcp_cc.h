@@ -88,6 +88,7 @@ extern const struct tcp_cc_ops tcp_cc_cubic;
 void tcp_cc_init(struct tcp_cc *cc, const struct tcp_cc_ops *ops, uint32_t mss);
 uint32_t tcp_cc_initial_window(uint32_t mss);
 void tcp_cc_set_mss(struct tcp_cc *cc, uint32_t mss);
+void tcp_cc_undo(struct tcp_cc *cc, const struct tcp_cc *was);
 void tcp_cc_restart(struct tcp_cc *cc, uint64_t idle_ns, uint64_t rto_ns);
 uint32_t tcp_cc_slow_start(struct tcp_cc *cc, uint32_t acked);
 

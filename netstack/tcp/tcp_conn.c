@@ -181,6 +181,7 @@ void tcp_conn_start(struct tcp_conn *c, struct mono now)
 	c->flags &= ~(TCP_F_TS | TCP_F_SACK | TCP_F_WSCALE | TCP_F_FIN_QUEUED | TCP_F_FIN_SENT |
 		      TCP_F_FIN_KNOWN | TCP_F_FIN_RCVD | TCP_F_HAD_LOSS | TCP_F_CWND_LIMITED);
 	c->ca = TCP_CA_OPEN;
+	c->undo.is_open = c->undo.is_frto = c->undo.is_testing = false;
 	c->dupack_cnt = 0;
 	c->err = c->soft_err = 0;
 	c->pmtu = 0;

@@ -24,6 +24,7 @@
  *   tcp_ack.c      fifth check                      tcp_recovery.c open, disorder, recovery, loss
  *   tcp_rtx.c      transmission records             tcp_sack.c     scoreboard
  *   tcp_rack.c     what is lost, by time; tail loss probes
+ *   tcp_undo.c     recovery that was in vain
  *   tcp_rcv.c      text, window, when to ACK        tcp_reasm.c    out-of-order islands
  *   tcp_ecn.c      congestion told by routers
  *   tcp_rtt.c tcp_isn.c tcp_seg.c tcp_fsm.c tcp_cc.c cc_*.c
@@ -143,6 +144,18 @@ struct tcp_rack {
 	uint16_t wnd_mult;      /* reordering window in quarters of the least round trip */
 	uint8_t wnd_persist;    /* recoveries until it is one quarter again */
 	bool has_dsack_round, is_reordered;
+};
+
+/** struct tcp_undo - what a cut of the window may have been in vain for; see tcp_undo.c */
+struct tcp_undo {
+	struct tcp_cc cc;   /* before the cut */
+	struct seq una;     /* SND.UNA then */
+	uint32_t first_ts;  /* our timestamp clock at the first retransmission */
+	uint32_t again_len; /* octets sent again that no D-SACK has reported yet */
+	bool is_open;       /* the rest is valid */
+	bool has_again;     /* something was sent again */
+	bool is_frto;       /* RFC 5682: a timeout that may be spurious */
+	bool is_testing;    /* RFC 5682 2.1 step 2b: new octets go out instead of lost ones */
 };
 
 /** struct tcp_tlp - RFC 8985 7.1: the tail loss probe */
@@ -302,6 +315,7 @@ struct tcp_conn { /* NOLINT(clang-analyzer-optin.performance.Padding) */
 	uint32_t sacked_segs;
 	struct tcp_rack rack;
 	struct tcp_tlp tlp;
+	struct tcp_undo undo;
 	struct tcp_sack_block sack_seen[TCP_SACK_MAX];
 
 	/* recovery, see tcp_recovery.c */
@@ -532,6 +546,7 @@ struct tcp_delivered {
 	bool is_ece;      /* it tells of congestion (RFC 3168 6.1.2) */
 	/* of the segment that brought it */
 	bool has_ecr, has_sack, has_dsack, is_dup;
+	bool has_orig; /* some of it was outstanding at the last timeout and sent once only */
 	uint32_t ts_ecr;
 	struct seq fack; /* highest octet delivered before */
 	struct tcp_sack_block dsack;
@@ -549,6 +564,7 @@ void tcp_rtx_mark_lost(struct tcp_conn *c, struct tcp_rec *r);
 void tcp_rtx_probed(struct tcp_conn *c, struct tcp_rec *r, struct mono now);
 void tcp_rtx_lose_all(struct tcp_conn *c, bool is_timeout, struct mono since);
 void tcp_rtx_lose_head(struct tcp_conn *c);
+void tcp_rtx_unmark_lost(struct tcp_conn *c);
 void tcp_rtx_clear(struct tcp_conn *c);
 struct tcp_rec *tcp_rec_next(const struct tcp_conn *c, const struct tcp_rec *r);
 struct tcp_rec *tcp_rec_prev(const struct tcp_conn *c, const struct tcp_rec *r);
@@ -564,7 +580,7 @@ void tcp_sack_in(struct tcp_conn *c, const struct tcp_seg *s, struct tcp_deliver
 
 void tcp_rack_start(struct tcp_conn *c);
 void tcp_rack_delivered(struct tcp_conn *c, const struct tcp_rec *r, struct seq end,
-			const struct tcp_delivered *d, struct mono now);
+			struct tcp_delivered *d, struct mono now);
 void tcp_rack_dsack(struct tcp_conn *c);
 void tcp_rack_recovered(struct tcp_conn *c);
 ns_must_check bool tcp_rack_detect(struct tcp_conn *c, struct mono now);
@@ -572,6 +588,12 @@ struct mono tcp_rack_timeout_since(const struct tcp_conn *c, struct mono now);
 void tcp_tlp_schedule(struct tcp_conn *c, struct mono now);
 void tcp_tlp_sent(struct tcp_conn *c, bool is_again);
 void tcp_tlp_on_ack(struct tcp_conn *c, struct tcp_delivered *d, uint32_t flight, struct mono now);
+
+/* --- tcp_undo.c ---------------------------------------------------------------------------- */
+
+void tcp_undo_begin(struct tcp_conn *c);
+void tcp_undo_sent_again(struct tcp_conn *c, uint32_t len, struct mono now);
+ns_must_check bool tcp_undo_on_ack(struct tcp_conn *c, const struct tcp_delivered *d);
 
 /* --- tcp_recovery.c ------------------------------------------------------------------------ */
 

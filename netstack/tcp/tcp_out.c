@@ -96,7 +96,7 @@ static int send_lost(struct tcp_conn *c, struct mono now)
 	uint32_t len;
 	int n;
 
-	if (!r)
+	if (!r || c->undo.is_testing) /* RFC 5682 2.1 step 2b: new octets instead */
 		return 0;
 	room = room_of(c, r->seq);
 	len = r->len;
@@ -115,6 +115,7 @@ static int send_lost(struct tcp_conn *c, struct mono now)
 	if (n < 0 || ((uint32_t)n < len && !tcp_rtx_split(c, r, (uint32_t)n)))
 		return n; /* at the cap: it goes again whole, later */
 	tcp_rtx_sent(c, r, now);
+	tcp_undo_sent_again(c, (uint32_t)n, now);
 	c->prr_out += (uint32_t)n;
 	return n;
 }

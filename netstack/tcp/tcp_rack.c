@@ -64,11 +64,11 @@ static bool is_ambiguous(const struct tcp_conn *c, const struct tcp_rec *r,
  * @c:		Connection
  * @r:		Record, flags and time as they were while it was outstanding
  * @end:	Where what was delivered of it ends
- * @d:		The acknowledgement that says so
+ * @d:		The acknowledgement that says so; learns whether it was sent once only
  * @now:	Time of arrival
  */
 void tcp_rack_delivered(struct tcp_conn *c, const struct tcp_rec *r, struct seq end,
-			const struct tcp_delivered *d, struct mono now)
+			struct tcp_delivered *d, struct mono now)
 {
 	struct tcp_rack *k = &c->rack;
 	uint64_t rtt_ns = mono_since(now, r->tx);
@@ -76,6 +76,8 @@ void tcp_rack_delivered(struct tcp_conn *c, const struct tcp_rec *r, struct seq 
 	/* compared with what was known before: blocks of one acknowledgement come newest first */
 	if (seq_lt(end, d->fack) && !(r->flags & TCP_REC_EVER))
 		k->is_reordered = true;
+	if (!(r->flags & TCP_REC_EVER) && seq_le(end, c->recover))
+		d->has_orig = true;
 	k->fack = seq_max(k->fack, end);
 	if (is_ambiguous(c, r, d, rtt_ns))
 		return;

@@ -87,6 +87,7 @@ static void enter_recovery(struct tcp_conn *c, const struct tcp_delivered *d, ui
 	stat_inc(tcp_stats(c->t), STAT_TCP_FAST_RECOVERIES);
 	if (c->ca == TCP_CA_DISORDER && seq_lt(c->limited_from, c->snd_nxt))
 		extra = (uint32_t)seq_diff(c->snd_nxt, c->limited_from);
+	tcp_undo_begin(c);
 	if (c->ca != TCP_CA_CWR) /* it fell for this window already */
 		c->cc.ops->on_loss(&c->cc, flight - ns_min_u(extra, flight), now);
 	begin_fall(c, d, TCP_CA_RECOVERY);
@@ -197,6 +198,11 @@ void tcp_recovery_on_ack(struct tcp_conn *c, const struct tcp_delivered *d, uint
 		delivered = reno_delivered(c, d);
 	else if (d->has_dsack)
 		tcp_rack_dsack(c);
+	if (tcp_undo_on_ack(c, d)) {
+		tcp_rtx_unmark_lost(c);
+		leave(c);
+		tcp_rack_recovered(c);
+	}
 	if (TCP_IN(c->ca, 1u << TCP_CA_CWR | 1u << TCP_CA_RECOVERY | 1u << TCP_CA_LOSS) &&
 	    seq_le(c->recover, c->snd_una)) {
 		if (c->ca != TCP_CA_LOSS) {
@@ -229,6 +235,8 @@ void tcp_recovery_on_ack(struct tcp_conn *c, const struct tcp_delivered *d, uint
 		return;
 	case TCP_CA_LOSS:
 		grow(c, d, acked, flight, now);
+		if (c->undo.is_testing) /* RFC 5682 2.1 step 2b: two new segments */
+			c->cc.cwnd = tcp_pipe(c) + 2 * c->cc.mss;
 		return;
 	case TCP_CA_OPEN:
 	case TCP_CA_DISORDER:
@@ -272,6 +280,13 @@ void tcp_recovery_on_reo(struct tcp_conn *c, struct mono now)
  */
 void tcp_recovery_on_rto(struct tcp_conn *c, struct mono now)
 {
+	if (!TCP_IN(c->ca, 1u << TCP_CA_RECOVERY | 1u << TCP_CA_LOSS)) {
+		tcp_undo_begin(c);
+		c->undo.is_frto = true;
+	} else {
+		c->undo.is_frto = c->undo.is_open && c->ca == TCP_CA_LOSS && c->retries > 0;
+	}
+	c->undo.is_testing = false;
 	if (c->ca != TCP_CA_LOSS || c->retries == 0)
 		c->cc.ops->on_rto(&c->cc, tcp_flight(c), now);
 	c->ca = TCP_CA_LOSS;

@@ -368,6 +368,36 @@ void tcp_rtx_lose_head(struct tcp_conn *c)
 		c->sacked_len = ns_min_u(c->sacked_len, tcp_flight(c) - c->lost_len);
 }
 
+/* Back among what is in the network, by its time of sending; @at: where the one before went. */
+static void reenter_network(struct tcp_conn *c, struct tcp_rec *r, struct list **at)
+{
+	struct list *n = *at;
+
+	while (n != &c->by_tx && mono_le(list_entry(n, struct tcp_rec, tx_node)->tx, r->tx))
+		n = n->next;
+	while (n->prev != &c->by_tx &&
+	       mono_lt(r->tx, list_entry(n->prev, struct tcp_rec, tx_node)->tx))
+		n = n->prev;
+	list_add_between(&r->tx_node, n->prev, n);
+	*at = &r->tx_node;
+}
+
+/** tcp_rtx_unmark_lost() - nothing was lost after all (RFC 4015): both copies of what was sent again are one in the pipe */
+void tcp_rtx_unmark_lost(struct tcp_conn *c)
+{
+	struct list *at = c->by_tx.next;
+
+	for (struct tcp_rec *r = tcp_rec_first(c); r && c->lost_len; r = tcp_rec_next(c, r)) {
+		if (!(r->flags & TCP_REC_LOST))
+			continue;
+		sums_sub(c, r, r->len);
+		r->flags &= (uint8_t) ~(TCP_REC_LOST | TCP_REC_RETRANS);
+		if (list_is_empty(&r->tx_node))
+			reenter_network(c, r, &at);
+	}
+	c->rtx_next = NULL;
+}
+
 /** tcp_rtx_clear() - forget everything that was sent */
 void tcp_rtx_clear(struct tcp_conn *c)
 {

@@ -18,4 +18,5 @@ Suite *rtt_suite(void);
 Suite *rtx_suite(void);
 Suite *seg_suite(void);
 Suite *timer_suite(void);
+Suite *undo_suite(void);
 Suite *user_suite(void);
