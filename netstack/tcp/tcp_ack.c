@@ -158,7 +158,7 @@ static enum step ack_syn(struct tcp_arrival *a)
 		return STEP_STOP;
 	}
 	c->snd_una = seq_add(c->iss, 1);
-	if (c->syn_retries == 0)
+	if (c->syn_retries == 0 && c->syn_at.ns) /* a cookie's is not known */
 		tcp_rtt_sample(c, mono_since(a->now, c->syn_at));
 	tcp_window_in(c, s);
 	tcp_set_state(c, TCP_ESTABLISHED, "ACK of our SYN");

@@ -20,6 +20,7 @@
  *   tcp_user.c     what the program wants: transport_ops
  *   tcp_in.c       arrival, RFC 9293 3.10.7        tcp_out.c      what to send now
  *   tcp_listen.c   half-open objects, accept queue  tcp_xmit.c     building a segment
+ *   tcp_cookie.c   SYN cookies
  *   tcp_timewait.c compact TIME-WAIT                tcp_timer.c    one function a timer
  *   tcp_ack.c      fifth check                      tcp_recovery.c open, disorder, recovery, loss
  *   tcp_rtx.c      transmission records             tcp_sack.c     scoreboard
@@ -100,10 +101,11 @@ enum {
 #define TCP_PTO_DELACK_NS    (200 * NS_PER_MS) /* RFC 8985 7.2 TLP.max_ack_delay; linux TCP_RTO_MIN */
 #define TCP_RTO_MAX_NS       (120 * NS_PER_SEC) /* linux TCP_RTO_MAX */
 #define TCP_DELACK_NS        (40 * NS_PER_MS) /* linux TCP_DELACK_MIN; RFC 9293 MUST-58 asks < 500 ms */
-#define TCP_CORK_NS          (200 * NS_PER_MS) /* tcp(7): ceiling of TCP_CORK */
-#define TCP_2MSL_NS          (60 * NS_PER_SEC) /* linux TCP_TIMEWAIT_LEN */
-#define TCP_FIN_WAIT_NS      (60 * NS_PER_SEC) /* linux net.ipv4.tcp_fin_timeout */
-#define TCP_OOW_NS           (500 * NS_PER_MS) /* linux net.ipv4.tcp_invalid_ratelimit */
+#define TCP_CORK_NS          (200 * NS_PER_MS)  /* tcp(7): ceiling of TCP_CORK */
+#define TCP_2MSL_NS          (60 * NS_PER_SEC)  /* linux TCP_TIMEWAIT_LEN */
+#define TCP_FIN_WAIT_NS      (60 * NS_PER_SEC)  /* linux net.ipv4.tcp_fin_timeout */
+#define TCP_COOKIE_NS        (120 * NS_PER_SEC) /* linux TCP_SYNCOOKIE_VALID: two cookie minutes */
+#define TCP_OOW_NS           (500 * NS_PER_MS)  /* linux net.ipv4.tcp_invalid_ratelimit */
 #define TCP_PAWS_IDLE_NS     (UINT64_C(24) * 86400 * NS_PER_SEC) /* RFC 7323 5.5 */
 #define TCP_KEEPIDLE_NS      (7200 * NS_PER_SEC)                 /* RFC 9293 MUST-28 */
 #define TCP_KEEPINTVL_NS     (75 * NS_PER_SEC)
@@ -179,6 +181,7 @@ struct tcp_listener {
 	struct list accept_q; /* struct tcp_conn.accept_node, oldest first */
 	struct list syn_q;    /* struct tcp_halfopen.node, oldest first */
 	uint32_t accept_cnt, syn_cnt;
+	struct mono cookies_until; /* acknowledgements of cookies are looked for; 0: never */
 	uint32_t backlog;
 };
 
@@ -391,12 +394,13 @@ struct tcp {
 	struct list conns, dirty;
 	struct list tws;
 	struct timer tw_timer;
-	struct hash_key isn_key, ts_key;
+	struct hash_key isn_key, ts_key, cookie_key[2];
 	uint32_t next_id;
 	uint32_t orphan_cnt, orphan_max;
 	struct mono challenge_second;
 	uint32_t challenge_left;
 	bool drop_missing_ts; /* RFC 7323 3.2 SHOULD; off: as Linux, some middleboxes strip them */
+	bool no_cookies;      /* a full SYN queue drops (linux net.ipv4.tcp_syncookies 0) */
 	bool rfc1337;         /* TIME-WAIT ignores RST */
 };
 
@@ -519,6 +523,16 @@ ns_must_check int tcp_listen_start(struct tcp_conn *c, int backlog);
 void tcp_listen_stop(struct tcp_conn *c, struct mono now, bool is_quiet);
 struct tcp_conn *tcp_listen_take(struct tcp_conn *c);
 void tcp_listen_ready(struct tcp_conn *c);
+
+/* --- tcp_cookie.c -------------------------------------------------------------------------- */
+
+void tcp_cookie_init(struct tcp *t);
+struct seq tcp_cookie_make(const struct tcp *t, const struct demux_key *k, struct seq irs,
+			   uint16_t mss, struct mono now);
+uint16_t tcp_cookie_check(const struct tcp *t, const struct demux_key *k, struct seq irs,
+			  struct seq cookie, struct mono now);
+uint32_t tcp_cookie_ts(const struct tcp_opts *o, uint32_t ts_off, struct mono now);
+void tcp_cookie_ts_read(const struct tcp_seg *s, uint32_t ts_off, struct tcp_opts *ret_o);
 
 /* --- tcp_timewait.c ------------------------------------------------------------------------ */
 

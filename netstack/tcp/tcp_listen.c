@@ -8,9 +8,10 @@
  * with SYN-ACK and repeats it. The ACK that completes the handshake turns it into a connection,
  * which goes through the checks of 3.10.7.4 with that segment and waits in the accept queue.
  *
- * Linux's rules for the queues: a SYN is dropped when the accept queue holds more than the backlog
- * or the SYN queue is full; an ACK that finds the accept queue full is dropped, the half-open object goes
- * on repeating its SYN-ACK, so that the peer's data waits rather than be reset.
+ * Linux's rules for the queues: a SYN is dropped when the accept queue holds more than the backlog; one
+ * that finds the SYN queue full is answered with a cookie (tcp_cookie.c) and forgotten; an ACK that finds
+ * the accept queue full is dropped, the half-open object goes on repeating its SYN-ACK, so that the peer's data
+ * waits rather than be reset.
  *
  * Nothing is sent by tcp_output() here: SYN-ACKs leave at once.
  *
@@ -18,7 +19,7 @@
  *
  * Limits: backlog (at least TCP_SYNQ_MIN) half-open objects a listener, TCP_HALFOPEN_POOL a stack.
  *
- * References: RFC 9293 3.10.7.2, 3.10.7.4; RFC 4987 3.1; linux v6.1 net/ipv4/tcp_minisocks.c
+ * References: RFC 9293 3.10.7.2, 3.10.7.4; RFC 4987 3.1, 3.6; linux v6.1 net/ipv4/tcp_minisocks.c
  * tcp_check_req(), tcp_input.c tcp_conn_request().
  */
 #include <errno.h>
@@ -44,7 +45,7 @@ static struct tcp *tcp_of(const struct tcp_halfopen *h)
 	return h->l->c->t;
 }
 
-static void send_synack(struct tcp_halfopen *h, struct mono now)
+static void send_synack_at(struct tcp_halfopen *h, uint32_t ts_val, struct mono now)
 {
 	struct tcp_emit e = {
 		.local = h->dc.key.local,
@@ -57,7 +58,7 @@ static void send_synack(struct tcp_halfopen *h, struct mono now)
 		.opt = {
 			.mss = h->adv_mss,
 			.has_ts = h->has_ts,
-			.ts_val = tcp_ts_now(h->ts_off, now),
+			.ts_val = ts_val,
 			.ts_ecr = h->ts_recent,
 			.sack_ok = h->has_sack,
 			.has_wscale = h->has_wscale,
@@ -67,6 +68,11 @@ static void send_synack(struct tcp_halfopen *h, struct mono now)
 
 	h->sent_at = now;
 	tcp_reply(tcp_of(h), &e, h->l->c->tos, now);
+}
+
+static void send_synack(struct tcp_halfopen *h, struct mono now)
+{
+	send_synack_at(h, tcp_ts_now(h->ts_off, now), now);
 }
 
 /* A plain acknowledgement of the half-open object: an unacceptable segment came. */
@@ -182,40 +188,33 @@ static enum drop halfopen_new(struct tcp_conn *lc, const struct tcp_seg *s, cons
 	return DROP_NONE;
 }
 
+/*
+ * RFC 4987 3.6: the queue is full. The SYN-ACK holds everything; what needs the timestamps for that is
+ * only agreed to when there are some.
+ */
+static enum drop send_cookie(struct tcp_conn *lc, const struct tcp_seg *s, struct mono now)
+{
+	struct tcp *t = lc->t;
+	struct tcp_halfopen h;
+	struct dst d;
+
+	if (t->no_cookies)
+		return DROP_TCP_SYN_QUEUE;
+	if (net_route(t->net, &s->remote.addr, &s->local.addr, &d) < 0)
+		return DROP_IP_NO_ROUTE;
+	halfopen_init(&h, lc, s, &d);
+	h.has_sack &= h.has_ts;
+	h.has_wscale &= h.has_ts;
+	h.iss = tcp_cookie_make(t, &h.dc.key, h.irs, h.peer_mss, now);
+	lc->listener->cookies_until = mono_add(now, TCP_COOKIE_NS);
+	stat_inc(tcp_stats(t), STAT_TCP_COOKIES_SENT);
+	send_synack_at(&h, tcp_cookie_ts(&s->opt, h.ts_off, now), now);
+	return DROP_NONE;
+}
+
 static bool is_accept_queue_full(const struct tcp_listener *l)
 {
 	return l->accept_cnt > l->backlog;
-}
-
-/**
- * tcp_listen_input() - RFC 9293 3.10.7.2: a segment for a listener
- * @lc:		Connection object in LISTEN
- * @s:		Segment that no four-tuple claims
- * @iss:	Sequence number to start from (TIME-WAIT reuse), NULL: choose
- * @now:	Time of arrival
- *
- * Octets and urgent pointer of a SYN are not kept; the peer sends them again.
- *
- * Return: DROP_NONE, or why it was dropped
- */
-enum drop tcp_listen_input(struct tcp_conn *lc, struct tcp_seg *s, const struct seq *iss,
-			   struct mono now)
-{
-	const struct tcp_listener *l = lc->listener;
-
-	if (s->flags & TCP_RST) /* first */
-		return DROP_TCP_RST;
-	if (s->flags & TCP_ACK) { /* second */
-		tcp_reply_rst(lc->t, s, now);
-		return DROP_TCP_NO_CONN;
-	}
-	if (!(s->flags & TCP_SYN) || (s->flags & TCP_FIN)) /* third, fourth; SYN-FIN as Linux */
-		return DROP_TCP_BAD_FLAGS;
-	if (is_accept_queue_full(l))
-		return DROP_TCP_ACCEPT_QUEUE;
-	if (l->syn_cnt >= ns_max_u(l->backlog, TCP_SYNQ_MIN))
-		return DROP_TCP_SYN_QUEUE;
-	return halfopen_new(lc, s, iss, now);
 }
 
 /* What a connection has from its listener (linux: everything sk_clone() copies). */
@@ -241,8 +240,8 @@ static void inherit(struct tcp_conn *c, const struct tcp_conn *lc)
 	c->syncnt = lc->syncnt;
 }
 
-/* The connection that @h becomes, in SYN-RECEIVED, in the accept queue; @h is gone. NULL: no memory. */
-static struct tcp_conn *grow_up(struct tcp_halfopen *h, struct mono now)
+/* The connection that @h becomes, not found by anyone yet. NULL: no memory. */
+static struct tcp_conn *grow_up(const struct tcp_halfopen *h, struct mono now)
 {
 	struct tcp_listener *l = h->l;
 	struct tcp *t = l->c->t;
@@ -276,22 +275,102 @@ static struct tcp_conn *grow_up(struct tcp_halfopen *h, struct mono now)
 	c->syn_retries = h->retries;
 	c->total_retrans = h->retries;
 	c->syn_at = h->sent_at;
-	halfopen_free(t, h);
+	return c;
+}
+
+/* @c goes to SYN-RECEIVED, into the accept queue, and through the checks with its first segment. */
+static enum drop enqueue(struct tcp_listener *l, struct tcp_conn *c, struct tcp_seg *s,
+			 struct mono now)
+{
+	enum drop d;
+
 	NS_BUG_ON(tcp_conn_hash(c) < 0);
 	tcp_set_state(c, TCP_SYN_RCVD, "half-open grew up");
 	c->parent = l;
 	list_push(&l->accept_q, &c->accept_node);
 	l->accept_cnt++;
-	return c;
+	d = tcp_conn_input(c, s, now);
+	if (c->state == TCP_SYN_RCVD) /* no check let it through: it was none of ours */
+		tcp_conn_free(c);
+	return d;
+}
+
+/* An ACK that belongs to nothing, after cookies were sent: is it the answer to one? */
+static enum drop cookie_in(struct tcp_conn *lc, struct tcp_seg *s, struct mono now)
+{
+	struct demux_key k = { s->local, s->remote };
+	struct tcp_seg syn = *s;
+	struct seq iss = seq_add(s->ack, UINT32_MAX);
+	struct tcp *t = lc->t;
+	struct tcp_halfopen h;
+	struct tcp_conn *c;
+	struct dst d;
+
+	syn.seq = seq_add(s->seq, UINT32_MAX);
+	tcp_cookie_ts_read(s, tcp_ts_offset(t, &k), &syn.opt);
+	syn.opt.mss = tcp_cookie_check(t, &k, syn.seq, iss, now);
+	if (!syn.opt.mss) {
+		stat_inc(tcp_stats(t), STAT_TCP_COOKIES_BAD);
+		tcp_reply_rst(t, s, now);
+		return DROP_TCP_NO_CONN;
+	}
+	if (is_accept_queue_full(lc->listener))
+		return DROP_TCP_ACCEPT_QUEUE;
+	if (net_route(t->net, &k.remote.addr, &k.local.addr, &d) < 0)
+		return DROP_IP_NO_ROUTE;
+	halfopen_init(&h, lc, &syn, &d);
+	h.iss = iss;
+	h.since = now;
+	c = grow_up(&h, now);
+	if (!c)
+		return DROP_NO_MEMORY;
+	stat_inc(tcp_stats(t), STAT_TCP_COOKIES_OK);
+	return enqueue(lc->listener, c, s, now);
+}
+
+/**
+ * tcp_listen_input() - RFC 9293 3.10.7.2: a segment for a listener
+ * @lc:		Connection object in LISTEN
+ * @s:		Segment that no four-tuple claims
+ * @iss:	Sequence number to start from (TIME-WAIT reuse), NULL: choose
+ * @now:	Time of arrival
+ *
+ * Octets and urgent pointer of a SYN are not kept; the peer sends them again.
+ *
+ * Return: DROP_NONE, or why it was dropped
+ */
+enum drop tcp_listen_input(struct tcp_conn *lc, struct tcp_seg *s, const struct seq *iss,
+			   struct mono now)
+{
+	const struct tcp_listener *l = lc->listener;
+	enum drop d;
+
+	if (s->flags & TCP_RST) /* first */
+		return DROP_TCP_RST;
+	if (s->flags & TCP_ACK) { /* second */
+		if (mono_lt(now, l->cookies_until) && !(s->flags & TCP_SYN))
+			return cookie_in(lc, s, now);
+		tcp_reply_rst(lc->t, s, now);
+		return DROP_TCP_NO_CONN;
+	}
+	if (!(s->flags & TCP_SYN) || (s->flags & TCP_FIN)) /* third, fourth; SYN-FIN as Linux */
+		return DROP_TCP_BAD_FLAGS;
+	if (is_accept_queue_full(l))
+		return DROP_TCP_ACCEPT_QUEUE;
+	d = DROP_TCP_SYN_QUEUE;
+	if (l->syn_cnt < ns_max_u(l->backlog, TCP_SYNQ_MIN))
+		d = halfopen_new(lc, s, iss, now);
+	/* a four-tuple in TIME-WAIT needs a number beyond its last one: a cookie is none */
+	return d == DROP_TCP_SYN_QUEUE && !iss ? send_cookie(lc, s, now) : d;
 }
 
 /* The ACK that completes the handshake, already checked. */
 static enum drop complete(struct tcp_halfopen *h, struct tcp_seg *s, struct mono now)
 {
+	struct tcp_listener *l = h->l;
 	struct tcp_conn *c;
-	enum drop d;
 
-	if (is_accept_queue_full(h->l))
+	if (is_accept_queue_full(l))
 		return DROP_TCP_ACCEPT_QUEUE;
 	if (h->l->c->defer_ns && s->len == 0 && !(s->flags & TCP_FIN) &&
 	    mono_since(now, h->since) < h->l->c->defer_ns) {
@@ -301,10 +380,8 @@ static enum drop complete(struct tcp_halfopen *h, struct tcp_seg *s, struct mono
 	c = grow_up(h, now);
 	if (!c)
 		return DROP_NO_MEMORY;
-	d = tcp_conn_input(c, s, now);
-	if (c->state == TCP_SYN_RCVD) /* no check let it through: it was none of ours */
-		tcp_conn_free(c);
-	return d;
+	halfopen_free(l->c->t, h);
+	return enqueue(l, c, s, now);
 }
 
 /**

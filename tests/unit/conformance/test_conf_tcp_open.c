@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_conf_tcp_open.c - handshakes, listeners and the resets around them: RFC 9293 3.5 and 3.10.7, RFC 6528, RFC 6056 */
+#include <malloc.h>
+
 #include "conformance.h"
 
 static struct frame f;
@@ -391,28 +393,108 @@ START_TEST(tcp_closing_a_listener_resets_what_nobody_accepted)
 }
 END_TEST
 
-START_TEST(tcp_syn_flood_is_bounded_and_a_legitimate_client_connects)
+/* One SYN of the flood: 200 hosts of this network, any port, any number. */
+static void flood_syn(uint32_t i)
 {
-	struct rp_conn c;
 	struct way w = rp_way(1, PORT);
-	bool ok = false;
 
-	for (uint32_t i = 0; i < 20000; i++) {
-		w.src = 0x0a000003 + i % 250;
-		w.sport = (uint16_t)(1024 + i / 250);
-		if (w.src >= 0x0a0000ff)
-			w.src -= 200;
-		frame_tcp(&f, &w, &(struct tcp_in){ .flags = FL_SYN, .seq = i, .wnd = 100 });
-		rp_inject(&rp, &f);
+	w.src = 0x0a000014 + i % 200;
+	w.sport = (uint16_t)(1024 + i / 200);
+	frame_tcp(&f, &w, &(struct tcp_in){ .flags = FL_SYN, .seq = i * 2654435761u, .wnd = 100 });
+	rp_inject(&rp, &f);
+	rp_drop_out(&rp);
+}
+
+/*
+ * 100 000 SYNs in a second, as many as fit between: a flow that was there goes on, clients come in, with all
+ * they offered, and memory stays where the first third of them put it.
+ */
+START_TEST(rfc4987_s3_6_flood_of_100k_syns_keeps_nobody_out)
+{
+	struct rp_syn syn = { .has_ts = true, .has_sack = true, .has_wscale = true, .wscale = 7 };
+	struct ns_tcp_info info;
+	size_t at_start = 0;
+	struct rp_conn c;
+
+	for (uint32_t i = 0; i < 100000; i++) {
+		flood_syn(i);
+		if (i % 100 == 0)
+			rp_wait(&rp, NS_PER_MS);
+		if (i == 30000)
+			at_start = mallinfo2().uordblks;
+		if (i % 10000 != 9999)
+			continue;
+		rp_drop_out(&rp);
+		expect(is_flow_alive(&other));
+		expect(rp_accepted(&rp, listener, PORT, &syn, &c));
+		expect(ns_sock_tcp_info(rp.stack, c.sock, rp.now, &info) == 0);
+		expect(info.has_ts && info.has_sack && info.has_wscale && info.snd_wscale == 7);
+		expect(is_flow_alive(&c));
+		ns_sock_abort(rp.stack, c.sock);
+		rp_turn(&rp);
 		rp_drop_out(&rp);
 	}
-	for (int i = 0; i < 90 && !ok; i++) {
-		ok = rp_accepted(&rp, listener, PORT, &(struct rp_syn){ 0 }, &c);
-		rp_wait(&rp, NS_PER_SEC);
-		rp_drop_out(&rp);
-	}
-	expect(ok);
+	expect(mallinfo2().uordblks < at_start + (256 << 10));
+	expect(moved("TCP_COOKIES_SENT") > 99000 && moved("TCP_COOKIES_OK") == 10);
+}
+END_TEST
+
+START_TEST(rfc4987_s3_6_client_without_timestamps_gets_in_by_a_cookie)
+{
+	struct ns_tcp_info info;
+	struct rp_conn c;
+
+	for (uint32_t i = 0; i < 10000; i++)
+		flood_syn(i);
+	expect(rp_accepted(
+		&rp, listener, PORT,
+		&(struct rp_syn){ .mss = 1452, .has_sack = true, .has_wscale = true, .wscale = 3 },
+		&c));
+	expect(ns_sock_tcp_info(rp.stack, c.sock, rp.now, &info) == 0);
+	expect(!info.has_ts && !info.has_sack && !info.has_wscale && info.snd_mss == 1452);
+	expect(is_flow_alive(&c));
 	ns_sock_abort(rp.stack, c.sock);
+}
+END_TEST
+
+/* Of what a peer may send after a cookie, ACK, ACK with data and ACK with FIN complete the handshake. */
+START_TEST(rfc4987_s3_6_what_completes_a_cookie)
+{
+	static const uint8_t rows[] = { FL_ACK,          FL_ACK | FL_PSH, FL_ACK | FL_FIN,
+					FL_SYN | FL_ACK, FL_RST,          FL_RST | FL_ACK };
+	struct rp_conn c;
+	struct seen s;
+
+	for (uint32_t i = 0; i < 10000; i++)
+		flood_syn(i);
+	for (uint32_t i = 0; i < sizeof(rows); i++) {
+		uint64_t was = moved("TCP_COOKIES_OK");
+		bool has_data = rows[i] & FL_PSH;
+
+		expect(rp_half_open(&rp, PORT, &(struct rp_syn){ 0 }, &c));
+		rp_drop_out(&rp);
+		rp_seg(&c, &(struct tcp_in){
+				   .flags = rows[i], .data = "abc", .data_len = has_data ? 3 : 0 });
+		expect(moved("TCP_COOKIES_OK") - was == (i < 3));
+		if (i == 3)
+			expect(rp_take(&rp, &s) && (s.flags & FL_RST));
+		if (i >= 3)
+			continue;
+		expect(ns_sock_accept(rp.stack, listener, &c.sock) == 0);
+		if (has_data) {
+			uint8_t got[4];
+
+			expect(rp_recv(&c, got, 4) == 3 && !memcmp(got, "abc", 3));
+		}
+		expect(ns_sock_is_eof(rp.stack, c.sock) == (i == 2));
+		ns_sock_abort(rp.stack, c.sock);
+		rp_turn(&rp);
+		rp_drop_out(&rp);
+	}
+	/* no SYN-ACK is repeated for what is not remembered, but those of the queue are */
+	rp_wait(&rp, 2 * NS_PER_SEC);
+	while (rp_take(&rp, &s))
+		expect(s.way.dport != c.way.sport);
 }
 END_TEST
 
@@ -573,7 +655,9 @@ int main(void)
 	tcase_add_test(tc, rfc9293_s3_10_7_4_repeated_syn_gets_the_same_syn_ack);
 	tcase_add_test(tc, tcp_accept_queue_full_holds_back_and_drains);
 	tcase_add_test(tc, tcp_closing_a_listener_resets_what_nobody_accepted);
-	tcase_add_test(tc, tcp_syn_flood_is_bounded_and_a_legitimate_client_connects);
+	tcase_add_test(tc, rfc4987_s3_6_flood_of_100k_syns_keeps_nobody_out);
+	tcase_add_test(tc, rfc4987_s3_6_client_without_timestamps_gets_in_by_a_cookie);
+	tcase_add_test(tc, rfc4987_s3_6_what_completes_a_cookie);
 	tcase_add_test(tc, rfc6528_isn_moves_with_the_clock_and_differs_by_connection);
 	tcase_add_test(tc, rfc6528_isn_of_one_four_tuple_grows);
 	tcase_add_test(tc, rfc6056_s3_3_3_ephemeral_ports_are_unpredictable_and_distinct);

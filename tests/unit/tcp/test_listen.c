@@ -85,15 +85,163 @@ START_TEST(rfc4987_s3_1_half_open_objects_are_bounded)
 	uint32_t taken = 0;
 
 	t = rig_listening(8);
+	t->tcp->no_cookies = true;
 	for (uint16_t port = 1; port <= 1000; port++)
 		taken += syn(port) == DROP_NONE;
 	ck_assert_uint_eq(taken, TCP_SYNQ_MIN);
+	ck_assert_uint_eq(t->tcp->halfopen_pool.out_cnt, TCP_SYNQ_MIN);
 	ck_assert_uint_eq(t->tcp->conn_pool.out_cnt, 1);
 	forget_out(t);
 	at_ms(t, 200 * 1000); /* all given up */
 	ck_assert_uint_eq(t->tcp->halfopen_pool.out_cnt, 0);
 	forget_out(t);
 	ck_assert(handshake(2000));
+}
+END_TEST
+
+/* Full: the next SYN gets a cookie and leaves nothing behind. */
+static void overrun(void)
+{
+	t = rig_listening(8);
+	for (uint16_t port = 1; port <= TCP_SYNQ_MIN; port++)
+		ck_assert_int_eq(syn(port), DROP_NONE);
+	forget_out(t);
+	ck_assert_uint_eq(t->tcp->halfopen_pool.out_cnt, TCP_SYNQ_MIN);
+}
+
+START_TEST(rfc4987_s3_6_cookie_is_good_for_two_minutes_at_most)
+{
+	static const uint32_t after[] = { 0, 59, 125 };
+
+	for (size_t i = 0; i < NS_ARRAY_LEN(after); i++) {
+		bool is_good = after[i] < 60;
+
+		overrun();
+		t->iss = 0;
+		ck_assert_int_eq(syn(2000), DROP_NONE);
+		expect_out(t, S(.ack = 1, .flags = TCP_SYN));
+		ck_assert_uint_eq(t->tcp->halfopen_pool.out_cnt, TCP_SYNQ_MIN);
+		after_ms(t, after[i] * 1000);
+		t->tcp->no_cookies = true; /* what is out stays good */
+		forget_out(t);
+		ck_assert_int_eq(seg_in_turn(t, S(.seq = 1, .ack = 1, .peer_port = 2000)),
+				 is_good ? DROP_NONE : DROP_TCP_NO_CONN);
+		ck_assert_uint_eq(t->tcp->conn_pool.out_cnt, is_good ? 2 : 1);
+		if (i + 1 < NS_ARRAY_LEN(after))
+			rig_free(t);
+	}
+}
+END_TEST
+
+START_TEST(rfc4987_s3_6_wrong_numbers_and_other_tuples_are_no_cookie)
+{
+	overrun();
+	t->iss = 0;
+	ck_assert_int_eq(syn(2000), DROP_NONE);
+	expect_out(t, S(.ack = 1, .flags = TCP_SYN));
+	ck_assert_int_eq(seg_in(t, S(.seq = 1, .ack = 2, .peer_port = 2000)), DROP_TCP_NO_CONN);
+	ck_assert_int_eq(seg_in(t, S(.seq = 1, .ack = 0, .peer_port = 2000)), DROP_TCP_NO_CONN);
+	ck_assert_int_eq(seg_in(t, S(.seq = 2, .ack = 1, .peer_port = 2000)), DROP_TCP_NO_CONN);
+	ck_assert_int_eq(seg_in(t, S(.seq = 1, .ack = 1, .peer_port = 2001)), DROP_TCP_NO_CONN);
+	ck_assert_uint_eq(stat_of(t, STAT_TCP_COOKIES_BAD), 4);
+	ck_assert_int_eq(seg_in_turn(t, S(.seq = 1, .ack = 1, .peer_port = 2000)), DROP_NONE);
+	ck_assert_uint_eq(stat_of(t, STAT_TCP_COOKIES_OK), 1);
+	forget_out(t);
+}
+END_TEST
+
+/* linux tcp_synq_no_recent_overflow(): nobody guesses cookies at a listener that sends none. */
+START_TEST(rfc4987_s3_6_no_cookie_is_looked_for_without_a_flood)
+{
+	struct demux_key k = { { ns_addr_v4(RIG_LOCAL), RIG_PORT },
+			       { ns_addr_v4(RIG_PEER), RIG_PEER_PORT } };
+
+	t = rig_listening(8);
+	t->iss = tcp_cookie_make(t->tcp, &k, seq(RIG_ISN), 1460, t->now).v;
+	ck_assert_int_eq(seg_in(t, S(.seq = 1, .ack = 1)), DROP_TCP_NO_CONN);
+	ck_assert_uint_eq(stat_of(t, STAT_TCP_COOKIES_BAD), 0);
+	forget_out(t);
+}
+END_TEST
+
+START_TEST(rfc4987_s3_6_cookie_keeps_the_mss_rounded_down)
+{
+	static const uint16_t rows[][2] = { { 88, 536 },    { 536, 536 },   { 1219, 536 },
+					    { 1220, 1220 }, { 1459, 1452 }, { 1460, 1460 },
+					    { 8960, 8940 }, { 65535, 8940 } };
+	struct demux_key k = { { ns_addr_v4(RIG_LOCAL), 80 }, { ns_addr_v4(RIG_PEER), 5 } };
+
+	t = rig_listening(8);
+	for (size_t i = 0; i < NS_ARRAY_LEN(rows); i++) {
+		struct seq irs = seq((uint32_t)i * 0x31415926);
+		struct seq c = tcp_cookie_make(t->tcp, &k, irs, rows[i][0], t->now);
+
+		ck_assert_uint_eq(tcp_cookie_check(t->tcp, &k, irs, c, t->now), rows[i][1]);
+	}
+}
+END_TEST
+
+/* 16 of 2^24 are good: in a million tries at random about one. */
+START_TEST(rfc4987_s3_6_cookies_are_not_guessed)
+{
+	struct demux_key k = { { ns_addr_v4(RIG_LOCAL), 80 }, { ns_addr_v4(RIG_PEER), 5 } };
+	uint32_t hits = 0;
+
+	t = rig_listening(8);
+	for (uint32_t i = 0; i < 1000000; i++)
+		hits += tcp_cookie_check(t->tcp, &k, seq(7), seq(i * 2654435761u), t->now) != 0;
+	ck_assert_uint_le(hits, 3);
+}
+END_TEST
+
+START_TEST(linux_cookie_options_ride_in_the_timestamp)
+{
+	for (uint32_t i = 0; i < 64; i++) {
+		struct tcp_opts offer = { .has_ts = true,
+					  .sack_ok = i & 1,
+					  .has_wscale = i % 32 < 30,
+					  .wscale = (uint8_t)(i % 32 / 2) };
+		struct tcp_seg s = { .opt = { .has_ts = true, .ts_val = 9 } };
+		struct mono now = { UINT64_C(0xfffffff0) * NS_PER_MS + i * 7 * NS_PER_MS };
+		struct tcp_opts got;
+
+		s.opt.ts_ecr = tcp_cookie_ts(&offer, 12345, now);
+		ck_assert_int_ge((int32_t)(tcp_ts_now(12345, now) - s.opt.ts_ecr), 0);
+		ck_assert_int_lt((int32_t)(tcp_ts_now(12345, now) - s.opt.ts_ecr), 128);
+		tcp_cookie_ts_read(&s, 12345, &got);
+		ck_assert_int_eq(got.sack_ok, offer.sack_ok);
+		ck_assert_int_eq(got.has_wscale, offer.has_wscale);
+		ck_assert(!offer.has_wscale || got.wscale == offer.wscale);
+	}
+	t = rig_new();
+}
+END_TEST
+
+START_TEST(tcp_accept_queue_full_holds_back_the_answer_to_a_cookie)
+{
+	void *c;
+
+	overrun();
+	((struct tcp_conn *)t->lc)->listener->backlog = 0;
+	t->iss = 0;
+	ck_assert_int_eq(syn(2000), DROP_NONE);
+	take_out(t);
+	uint32_t iss = t->iss;
+
+	t->iss = 0;
+	ck_assert_int_eq(syn(2001), DROP_NONE);
+	take_out(t);
+	ck_assert_int_eq(seg_in_turn(t, S(.seq = 1, .ack = 1, .peer_port = 2001)), DROP_NONE);
+	t->iss = iss;
+	ck_assert_int_eq(seg_in_turn(t, S(.seq = 1, .ack = 1, .peer_port = 2000)),
+			 DROP_TCP_ACCEPT_QUEUE);
+	expect_nothing(t); /* not reset: its octets will ask again */
+	ck_assert_int_eq(ops->accept(t->lc, &c), 0);
+	ck_assert_int_eq(seg_in_turn(t, S(.seq = 1, .ack = 1, .len = 7, .peer_port = 2000)),
+			 DROP_NONE);
+	ck_assert_int_eq(ops->accept(t->lc, &t->c), 0);
+	ck_assert_uint_eq(rig_read(t, 10), 7);
+	forget_out(t);
 }
 END_TEST
 
@@ -307,6 +455,13 @@ Suite *listen_suite(void)
 	tcase_add_test(tc, linux_accept_queue_holds_one_more_than_the_backlog);
 	tcase_add_test(tc, linux_ack_that_finds_the_queue_full_waits);
 	tcase_add_test(tc, rfc4987_s3_1_half_open_objects_are_bounded);
+	tcase_add_test(tc, rfc4987_s3_6_cookie_is_good_for_two_minutes_at_most);
+	tcase_add_test(tc, rfc4987_s3_6_wrong_numbers_and_other_tuples_are_no_cookie);
+	tcase_add_test(tc, rfc4987_s3_6_no_cookie_is_looked_for_without_a_flood);
+	tcase_add_test(tc, rfc4987_s3_6_cookie_keeps_the_mss_rounded_down);
+	tcase_add_test(tc, rfc4987_s3_6_cookies_are_not_guessed);
+	tcase_add_test(tc, linux_cookie_options_ride_in_the_timestamp);
+	tcase_add_test(tc, tcp_accept_queue_full_holds_back_the_answer_to_a_cookie);
 	tcase_add_test(tc, rfc9293_s3_8_1_syn_ack_is_repeated_with_backoff_and_given_up);
 	tcase_add_test(tc, rfc9293_s3_10_7_4_half_open_checks);
 	tcase_add_test(tc, rfc9293_s3_10_7_4_ack_with_data_and_fin_completes);
