@@ -181,6 +181,12 @@ int ns_stack_add_addr(struct ns_stack *s, uint32_t link_id, const struct ns_addr
 	return net_add_addr(s->net, link_id, a, prefix_len);
 }
 
+int ns_stack_deprecate_addr(struct ns_stack *s, uint32_t link_id, const struct ns_addr *a,
+			    bool is_deprecated)
+{
+	return net_deprecate_addr(s->net, link_id, a, is_deprecated);
+}
+
 int ns_stack_add_route(struct ns_stack *s, const struct ns_route *r)
 {
 	return net_add_route(s->net, r);

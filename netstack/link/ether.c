@@ -27,6 +27,12 @@ void ether_push(const struct link *l, struct pkt *p, const uint8_t dst[ETH_ADDR_
 		p->csum_start = (uint16_t)(p->l4_off - p->l2_off);
 }
 
+/* RFC 2464 7: a group of IPv6 that nobody here listens to; a hash lets some of them through. */
+static bool is_other_group6(const struct link *l, const uint8_t mac[ETH_ADDR_LEN])
+{
+	return mac[0] == 0x33 && mac[1] == 0x33 && !(l->groups6 >> (mac[5] & 63) & 1);
+}
+
 /**
  * ether_pull() - check and take off the header of a received frame
  * @l:			Link it came by
@@ -46,7 +52,7 @@ enum drop ether_pull(const struct link *l, struct pkt *p, uint16_t *ret_type, bo
 	if (eth_is_multicast(h->src))
 		return DROP_ETH_SRC_MCAST;
 	*ret_is_bcast = eth_is_multicast(h->dst);
-	if (!*ret_is_bcast && !eth_addr_eq(h->dst, l->config.mac))
+	if (!*ret_is_bcast ? !eth_addr_eq(h->dst, l->config.mac) : is_other_group6(l, h->dst))
 		return DROP_ETH_NOT_US;
 	*ret_type = be16_get(h->type);
 	p->l2_off = l2_off;

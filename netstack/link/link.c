@@ -66,6 +66,7 @@ struct link *link_new(uint32_t id, const struct ns_link_config *config, struct p
 	l->config = *config;
 	l->is_loop = id == LINK_LOOP_ID;
 	l->mode = config->gso;
+	link_hear6(l, (const uint8_t[]){ 0x33, 0x33, 0, 0, 0, 1 }); /* all nodes */
 	l->pkts = pkts;
 	l->stats = stats;
 	pktq_init(&l->txq);
@@ -297,4 +298,10 @@ void link_set_up(struct link *l, bool is_up)
 		lose_all(l);
 	l->config.is_up = is_up;
 	l->is_blocked = false;
+}
+
+/** link_hear6() - frames to this group of IPv6 (33:33:...) are let in from now on; what it is exactly is for IP to look at */
+void link_hear6(struct link *l, const uint8_t mac[6])
+{
+	l->groups6 |= UINT64_C(1) << (mac[5] & 63);
 }

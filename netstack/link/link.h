@@ -27,6 +27,7 @@ struct link {
 	struct pktq txq; /* as the layers above made them */
 	struct pktq ready;      /* in the form that leaves, in front of @txq */
 	uint64_t txq_len;       /* octets in @txq */
+	uint64_t groups6;       /* link_hear6(): bit n: a group whose MAC ends in n, modulo 64 */
 	struct pool *pkts;      /* of the stack */
 	struct ns_stats *stats; /* of the stack */
 };
@@ -41,6 +42,13 @@ uint32_t link_gso_max(const struct link *l, uint32_t mss, uint32_t hdr_len);
 void link_flush(struct link *l);
 void link_writable(struct link *l);
 void link_set_up(struct link *l, bool is_up);
+void link_hear6(struct link *l, const uint8_t mac[6]);
+/** link_zone() - what link-local addresses of this link carry inside the stack (ns/addr.h) */
+static inline uint16_t link_zone(const struct link *l)
+{
+	return (uint16_t)l->config.ifindex;
+}
+
 /** link_has_work() - frames wait and may leave */
 static inline bool link_has_work(const struct link *l)
 {

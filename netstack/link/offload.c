@@ -9,6 +9,7 @@
  * payload referenced again, never copied, and per frame
  *
  *   IPv4   total length, identification + i, header checksum
+ *   IPv6   payload length
  *   TCP    sequence + i * gso_size; FIN and PSH on the last only; CWR on the first only (RFC 3168
  *          6.1.2 would see more than one answer otherwise); full checksum
  *
@@ -19,11 +20,13 @@
 #include "link/offload.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "wire/csum.h"
 #include "wire/eth.h"
 #include "wire/ip4.h"
+#include "wire/ip6.h"
 #include "wire/tcp.h"
 #include "wire/udp.h"
 
@@ -38,42 +41,63 @@ struct plan {
 	const struct pkt *super;
 	uint32_t l3_off, l4_off; /* octets from the Ethernet header */
 	uint32_t hdr_len;        /* octets of all headers */
-	uint32_t ip_sum;         /* header, without total length and identification */
+	uint32_t ip_sum;         /* IPv4: header, without total length and identification */
 	uint32_t tcp_sum; /* pseudo-header without length, header without sequence and flags */
 	uint32_t seq;
 	uint16_t id;
 	uint8_t flags;
+	bool is_v6;
 };
+
+/* The IPv4 header at @at: what of it differs between the frames is zeroed and summed apart. */
+static void plan_ip4(struct plan *pl, uint8_t *at, struct ns_addr *src, struct ns_addr *dst)
+{
+	struct ip4_hdr ip;
+
+	memcpy(&ip, at, sizeof(ip));
+	pl->id = be16_get(ip.id);
+	*src = ns_addr_v4(be32_get(ip.src));
+	*dst = ns_addr_v4(be32_get(ip.dst));
+	ip.len = ip.id = ip.csum = be16(0);
+	memcpy(at, &ip, sizeof(ip));
+	pl->ip_sum = csum_add(0, at, pl->l4_off - pl->l3_off);
+}
+
+static void plan_ip6(struct plan *pl, const uint8_t *at, struct ns_addr *src, struct ns_addr *dst)
+{
+	struct ip6_hdr ip;
+
+	memcpy(&ip, at, sizeof(ip));
+	memcpy(src->b, ip.src, sizeof(src->b));
+	memcpy(dst->b, ip.dst, sizeof(dst->b));
+	pl->is_v6 = true;
+}
 
 static int plan_init(struct plan *pl, const struct pkt *super)
 {
 	uint8_t hdr[ETH_HDR_LEN + IP4_HDR_MAX + TCP_HDR_MAX];
-	struct ip4_hdr ip;
-	struct tcp_hdr tcp;
 	struct ns_addr src, dst;
+	struct tcp_hdr tcp;
 
 	*pl = (struct plan){ .super = super, .l3_off = ETH_HDR_LEN };
 	pl->l4_off = (uint32_t)super->l4_off - super->l2_off;
 	pl->hdr_len = super->len;
-	if (super->gso_type != PKT_GSO_TCP4 || super->gso_size == 0)
+	if ((super->gso_type != PKT_GSO_TCP4 && super->gso_type != PKT_GSO_TCP6) ||
+	    super->gso_size == 0)
 		return -EOPNOTSUPP;
 	NS_BUG_ON(pl->hdr_len > sizeof(hdr) || pl->l4_off + sizeof(tcp) > pl->hdr_len);
 	memcpy(hdr, pkt_data(super), pl->hdr_len);
-	memcpy(&ip, hdr + pl->l3_off, sizeof(ip));
+	if (super->gso_type == PKT_GSO_TCP4)
+		plan_ip4(pl, hdr + pl->l3_off, &src, &dst);
+	else
+		plan_ip6(pl, hdr + pl->l3_off, &src, &dst);
 	memcpy(&tcp, hdr + pl->l4_off, sizeof(tcp));
-	pl->id = be16_get(ip.id);
 	pl->seq = be32_get(tcp.seq);
 	pl->flags = tcp.flags;
-	src = ns_addr_v4(be32_get(ip.src));
-	dst = ns_addr_v4(be32_get(ip.dst));
-
-	ip.len = ip.id = ip.csum = be16(0);
-	memcpy(hdr + pl->l3_off, &ip, sizeof(ip));
 	tcp.seq = be32(0);
 	tcp.flags = 0;
 	tcp.csum = be16(0);
 	memcpy(hdr + pl->l4_off, &tcp, sizeof(tcp));
-	pl->ip_sum = csum_add(0, hdr + pl->l3_off, pl->l4_off - pl->l3_off);
 	pl->tcp_sum = csum_add(csum_pseudo(&src, &dst, IP_PROTO_TCP, 0), hdr + pl->l4_off,
 			       pl->hdr_len - pl->l4_off);
 	return 0;
@@ -105,17 +129,30 @@ static int take_payload(const struct plan *pl, struct cursor *at, struct pkt *p,
 	return 0;
 }
 
+/* What of the IP header at @at is of frame @i alone, @l4_len octets behind it. */
+static void put_ip(const struct plan *pl, uint8_t *at, uint32_t i, uint32_t l4_len)
+{
+	uint32_t len = pl->l4_off - pl->l3_off + l4_len;
+	uint16_t id = (uint16_t)(pl->id + i);
+	struct ip4_hdr *ip = (struct ip4_hdr *)(void *)at;
+
+	if (pl->is_v6) {
+		((struct ip6_hdr *)(void *)at)->payload_len = be16((uint16_t)(len - IP6_HDR_LEN));
+		return;
+	}
+	ip->len = be16((uint16_t)len);
+	ip->id = be16(id);
+	ip->csum = be16(csum_finish(pl->ip_sum + len + id));
+}
+
 /* Headers of frame @i in front of its payload of @len octets, whose sum is @sum. */
 static void put_headers(const struct plan *pl, struct pkt *p, uint32_t i, uint32_t len,
 			uint32_t sum, bool is_last)
 {
 	uint8_t *hdr = pkt_push(p, pl->hdr_len);
 	uint32_t l4_len = pl->hdr_len - pl->l4_off + len;
-	uint32_t l3_len = pl->l4_off - pl->l3_off + l4_len;
 	uint32_t seq = pl->seq + i * pl->super->gso_size;
-	uint16_t id = (uint16_t)(pl->id + i);
 	uint8_t flags = pl->flags;
-	struct ip4_hdr *ip;
 	struct tcp_hdr *tcp;
 
 	if (i > 0)
@@ -123,10 +160,7 @@ static void put_headers(const struct plan *pl, struct pkt *p, uint32_t i, uint32
 	if (!is_last)
 		flags &= (uint8_t) ~(TCP_FIN | TCP_PSH);
 	memcpy(hdr, pkt_data(pl->super), pl->hdr_len);
-	ip = (struct ip4_hdr *)(void *)(hdr + pl->l3_off);
-	ip->len = be16((uint16_t)l3_len);
-	ip->id = be16(id);
-	ip->csum = be16(csum_finish(pl->ip_sum + l3_len + id));
+	put_ip(pl, hdr + pl->l3_off, i, l4_len);
 	tcp = (struct tcp_hdr *)(void *)(hdr + pl->l4_off);
 	tcp->seq = be32(seq);
 	tcp->flags = flags;
@@ -152,7 +186,7 @@ static struct pkt *cut_one(const struct plan *pl, struct cursor *at, struct pool
 
 /**
  * offload_cut() - a super-frame as the frames a device would make of it
- * @super:	TCP over IPv4, all headers linear and all payload in frags; borrowed, not changed
+ * @super:	TCP over IPv4 or IPv6, all headers linear and all payload in frags; borrowed, not changed
  * @pkts:	Where the frames come from
  * @out:	They are appended here, in order
  *

@@ -188,14 +188,19 @@ void demux_del_conn(struct demux *d, struct demux_conn *c)
 	d->conn_cnt--;
 }
 
-/* How well a listener fits: 2 its exact address, 1 any address, 0 not. */
+/* How well a listener fits: 3 its exact address, 2 any of the family, 1 any of both for IPv4, 0 not. */
 static int listener_score(const struct demux_bind *b, const struct ns_endpoint *local)
 {
 	if (b->local.port != local->port)
 		return 0;
 	if (ns_addr_eq(&b->local.addr, &local->addr))
+		return 3;
+	if (!ns_addr_is_any(&b->local.addr))
+		return 0;
+	if (ns_addr_is_v4(&b->local.addr) == ns_addr_is_v4(&local->addr))
 		return 2;
-	return ns_addr_is_any(&b->local.addr) ? 1 : 0;
+	/* :: hears IPv4 too, 0.0.0.0 no IPv6 */
+	return !ns_addr_is_v4(&b->local.addr) && !b->is_v6only ? 1 : 0;
 }
 
 struct demux_bind *demux_find_listener(struct demux *d, const struct demux_key *k)
@@ -230,17 +235,31 @@ struct demux_bind *demux_find_listener(struct demux *d, const struct demux_key *
 	return best;
 }
 
-static bool addr_overlaps(const struct ns_addr *a, const struct ns_addr *b)
+/* Does @b's address take @addr? */
+static bool takes(const struct demux_bind *b, const struct ns_addr *addr)
 {
-	return ns_addr_is_any(a) || ns_addr_is_any(b) || ns_addr_eq(a, b);
+	const struct ns_addr *own = &b->local.addr;
+
+	if (!ns_addr_is_any(own))
+		return ns_addr_eq(own, addr);
+	if (ns_addr_is_v4(own))
+		return ns_addr_is_v4(addr);
+	return !b->is_v6only || !ns_addr_is_v4(addr);
+}
+
+/* linux inet_rcv_saddr_equal(): is there an address that both would have? */
+static bool overlaps(const struct demux_bind *a, const struct demux_bind *b)
+{
+	return takes(a, &b->local.addr) || takes(b, &a->local.addr);
 }
 
 /* linux inet_csk_bind_conflict(): may @b have @local beside @other? */
 static bool is_conflict(const struct demux_bind *b, const struct ns_endpoint *local,
 			const struct demux_bind *other)
 {
-	if (other == b || other->local.port != local->port ||
-	    !addr_overlaps(&other->local.addr, &local->addr))
+	struct demux_bind wish = { .local = *local, .is_v6only = b->is_v6only };
+
+	if (other == b || other->local.port != local->port || !overlaps(other, &wish))
 		return false;
 	if (b->reuseaddr && other->reuseaddr && !other->is_listening && !b->is_listening)
 		return false;
@@ -312,11 +331,12 @@ int demux_bind_port(struct demux *d, struct demux_bind *b, const struct ns_endpo
 /* A port that a program bound by name is left alone; one that connects gave out may serve another remote. */
 static bool has_named_bind(const struct demux *d, const struct ns_endpoint *local)
 {
+	const struct demux_bind wish = { .local = *local };
+
 	list_for_each (n, &d->binds[local->port % BIND_BUCKETS]) {
 		const struct demux_bind *b = list_entry(n, struct demux_bind, hash);
 
-		if (!b->is_ephemeral && b->local.port == local->port &&
-		    addr_overlaps(&b->local.addr, &local->addr))
+		if (!b->is_ephemeral && b->local.port == local->port && overlaps(b, &wish))
 			return true;
 	}
 	return false;
@@ -347,8 +367,7 @@ int demux_listen(struct demux *d, struct demux_bind *b)
 	list_for_each (n, &d->listeners[b->local.port % LISTENER_BUCKETS]) {
 		const struct demux_bind *other = list_entry(n, struct demux_bind, conn_hash);
 
-		if (other->local.port == b->local.port &&
-		    addr_overlaps(&other->local.addr, &b->local.addr) &&
+		if (other->local.port == b->local.port && overlaps(other, b) &&
 		    !(b->reuseport && other->reuseport))
 			return -EADDRINUSE;
 	}

@@ -55,7 +55,8 @@ static bool has_credit(struct icmp_bucket *b, uint64_t interval_ns, uint64_t bur
 	return b->credit_ns >= interval_ns;
 }
 
-static bool may_send(struct net *n, const struct ns_addr *to, struct mono now)
+/** icmp_may_send() - does the limit let one more message of either family go to @to? It is charged then */
+bool icmp_may_send(struct net *n, const struct ns_addr *to, struct mono now)
 {
 	struct icmp_limit *lim = &n->icmp_limit;
 	uint64_t h = hash_sip(&n->core->key, to->b, sizeof(to->b));
@@ -285,7 +286,7 @@ void icmp_error(struct net *n, const struct pkt *p, const struct ip_rx *ip, uint
 
 	if (!may_answer(p, ip))
 		return;
-	if (!may_send(n, &ip->src, now)) {
+	if (!icmp_may_send(n, &ip->src, now)) {
 		drop_count(n->core->stats, DROP_ICMP_RATE);
 		return;
 	}

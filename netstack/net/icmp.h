@@ -2,11 +2,13 @@
 /* icmp.h - ICMP for IPv4: echo, errors out, errors in */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/attr.h"
 #include "base/drop.h"
 #include "base/mono.h"
+#include "ns/addr.h"
 
 struct ip_rx;
 struct net;
@@ -29,6 +31,7 @@ struct icmp_limit {
 };
 
 void icmp_limit_init(struct icmp_limit *lim);
+ns_must_check bool icmp_may_send(struct net *n, const struct ns_addr *to, struct mono now);
 ns_must_check enum drop icmp_input(struct net *n, struct pkt *p, const struct ip_rx *ip,
 				   struct mono now);
 void icmp_error(struct net *n, const struct pkt *p, const struct ip_rx *ip, uint8_t type,

@@ -140,13 +140,6 @@ static enum drop check_header(struct pkt *p)
 	return DROP_NONE;
 }
 
-/* The sender's word for the checksum counts when it is about the transport's own field. */
-static bool is_csum_trusted(const struct pkt *p)
-{
-	return p->csum == PKT_CSUM_VALID ||
-	       (p->csum == PKT_CSUM_PARTIAL && p->csum_start == p->l4_off - p->l2_off);
-}
-
 static enum drop deliver(struct net *n, struct pkt *p, const struct ip_rx *ip, struct mono now)
 {
 	const struct net_proto *proto = &n->protos[ip->proto];
@@ -215,7 +208,7 @@ enum drop ip4_input(struct net *n, struct link *l, struct pkt *p, bool is_bcast,
 	}
 	NS_BUG_ON(!pkt_pull(p, ip4_hdr_len(h)));
 	p->l4_off = (uint16_t)p->head;
-	ip.csum_ok = is_csum_trusted(p);
+	ip.csum_ok = net_is_csum_trusted(p);
 	return deliver(n, take(mine), &ip, now);
 }
 

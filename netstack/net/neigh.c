@@ -127,10 +127,10 @@ static void neigh_set_state(struct neigh *n, enum neigh_state to, struct mono no
 	}
 }
 
-static void solicit(struct neigh *n, bool is_unicast)
+static void solicit(struct neigh *n, bool is_unicast, struct mono now)
 {
 	n->probes++;
-	n->table->ops.solicit(n->table->ctx, n, is_unicast);
+	n->table->ops.solicit(n->table->ctx, n, is_unicast, now);
 }
 
 static struct list *bucket_of(struct neigh_table *t, const struct link *l,
@@ -174,6 +174,7 @@ const struct neigh *neigh_find(struct neigh_table *t, const struct link *l,
 static void fail_queue(struct neigh *n, struct mono now)
 {
 	struct neigh_table *t = n->table;
+	const struct link *l = n->link;
 	struct pktq q;
 	struct pkt *p;
 
@@ -183,7 +184,7 @@ static void fail_queue(struct neigh *n, struct mono now)
 	n->queue.cnt = n->queue_len = 0;
 	while ((p = pktq_pop(&q)) != NULL) {
 		drop_count(t->core->stats, DROP_NEIGH_FAILED);
-		t->ops.failed(t->ctx, p, now);
+		t->ops.failed(t->ctx, l, p, now);
 		pkt_free(p);
 	}
 }
@@ -215,7 +216,7 @@ static void on_timer(struct timer *timer, struct mono now)
 	case NEIGH_PROBE:
 		if (n->probes < PROBES_MAX) {
 			arm(n, mono_add(now, RETRANS_NS));
-			solicit(n, n->state == NEIGH_PROBE);
+			solicit(n, n->state == NEIGH_PROBE, now);
 			return;
 		}
 		neigh_set_state(n, NEIGH_FAILED, now);
@@ -223,7 +224,7 @@ static void on_timer(struct timer *timer, struct mono now)
 		return;
 	case NEIGH_DELAY:
 		neigh_set_state(n, NEIGH_PROBE, now);
-		solicit(n, true);
+		solicit(n, true, now);
 		return;
 	case NEIGH_REACHABLE:
 	case NEIGH_STALE:
@@ -356,7 +357,7 @@ static int resolve(struct neigh *n, struct pkt *p, struct mono now)
 		neigh_set_state(n, NEIGH_INCOMPLETE, now);
 	if (n->probes == 0) {
 		arm(n, mono_add(now, RETRANS_NS));
-		solicit(n, false);
+		solicit(n, false, now);
 	}
 	return 0;
 }
@@ -450,7 +451,8 @@ void neigh_update(struct neigh_table *t, struct link *l, const struct ns_addr *a
 		return;
 	has_mac = n->state != NEIGH_INCOMPLETE && n->state != NEIGH_FAILED;
 	is_new_mac = !has_mac || !eth_addr_eq(n->mac, mac);
-	if (has_mac && is_new_mac && mono_since(now, n->updated) < LOCK_NS)
+	if (has_mac && is_new_mac && !(flags & NEIGH_UPD_OVERRIDE) &&
+	    mono_since(now, n->updated) < LOCK_NS)
 		return;
 	if (is_new_mac) {
 		memcpy(n->mac, mac, ETH_ADDR_LEN);
@@ -461,6 +463,57 @@ void neigh_update(struct neigh_table *t, struct link *l, const struct ns_addr *a
 	else if (is_new_mac)
 		neigh_set_state(n, NEIGH_STALE, now);
 	send_queue(n);
+}
+
+static void set_mac(struct neigh *n, const uint8_t *mac, struct mono now)
+{
+	memcpy(n->mac, mac, ETH_ADDR_LEN);
+	n->updated = now;
+}
+
+/**
+ * neigh_advertise() - a neighbour advertisement, RFC 4861 7.2.5
+ * @t:		Table
+ * @l:		Link it was heard on
+ * @addr:	Its target
+ * @mac:	Of its target link-layer address option, no group address; NULL: there was none
+ * @flags:	NEIGH_UPD_SOLICITED and NEIGH_UPD_OVERRIDE as the message has them
+ * @now:	Time
+ *
+ * Return: false when there is no entry to change
+ */
+bool neigh_advertise(struct neigh_table *t, struct link *l, const struct ns_addr *addr,
+		     const uint8_t *mac, uint32_t flags, struct mono now)
+{
+	struct neigh *n = find(t, l, addr);
+	bool is_new_mac;
+
+	if (!n || n->state == NEIGH_FAILED) /* RFC 4861 has no entry then */
+		return false;
+	if (n->state == NEIGH_PERMANENT)
+		return true;
+	if (n->state == NEIGH_INCOMPLETE) {
+		if (!mac)
+			return true;
+		set_mac(n, mac, now);
+		neigh_set_state(n, flags & NEIGH_UPD_SOLICITED ? NEIGH_REACHABLE : NEIGH_STALE,
+				now);
+		send_queue(n);
+		return true;
+	}
+	is_new_mac = mac && !eth_addr_eq(n->mac, mac);
+	if (is_new_mac && !(flags & NEIGH_UPD_OVERRIDE)) {
+		if (n->state == NEIGH_REACHABLE)
+			neigh_set_state(n, NEIGH_STALE, now);
+		return true;
+	}
+	if (is_new_mac)
+		set_mac(n, mac, now);
+	if (flags & NEIGH_UPD_SOLICITED)
+		neigh_set_state(n, NEIGH_REACHABLE, now);
+	else if (is_new_mac)
+		neigh_set_state(n, NEIGH_STALE, now);
+	return true;
 }
 
 /** neigh_add_permanent() - an entry that nothing on the wire changes; replaces any other; 0 or -ENOMEM */

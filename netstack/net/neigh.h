@@ -48,9 +48,9 @@ struct neigh {
 /** struct neigh_ops - the part that differs by family and the way back to the transports */
 struct neigh_ops {
 	/** ask for @n->addr; @is_unicast: ask @n->mac only */
-	void (*solicit)(void *ctx, const struct neigh *n, bool is_unicast);
-	/** @p was queued for a neighbour that does not answer; borrowed. May send in answer */
-	void (*failed)(void *ctx, const struct pkt *p, struct mono now);
+	void (*solicit)(void *ctx, const struct neigh *n, bool is_unicast, struct mono now);
+	/** @p was queued for a neighbour on @l that does not answer; borrowed. May send in answer */
+	void (*failed)(void *ctx, const struct link *l, const struct pkt *p, struct mono now);
 	/** @p may leave to @mac; Consumes @p */
 	int (*xmit)(void *ctx, struct link *l, const uint8_t mac[ETH_ADDR_LEN], struct pkt *p);
 };
@@ -58,6 +58,7 @@ struct neigh_ops {
 enum neigh_update_flag {
 	NEIGH_UPD_SOLICITED = 1u << 0, /* answers a request of ours: reachable */
 	NEIGH_UPD_CREATE = 1u << 1,    /* make an entry when there is none */
+	NEIGH_UPD_OVERRIDE = 1u << 2,  /* a new MAC counts at once */
 };
 
 ns_must_check struct neigh_table *neigh_table_new(struct ns_core *core, const struct neigh_ops *ops,
@@ -69,6 +70,8 @@ void neigh_confirm(struct neigh_table *t, const struct link *l, const struct ns_
 		   struct mono now);
 void neigh_update(struct neigh_table *t, struct link *l, const struct ns_addr *addr,
 		  const uint8_t mac[ETH_ADDR_LEN], uint32_t flags, struct mono now);
+bool neigh_advertise(struct neigh_table *t, struct link *l, const struct ns_addr *addr,
+		     const uint8_t *mac, uint32_t flags, struct mono now);
 ns_must_check int neigh_add_permanent(struct neigh_table *t, struct link *l,
 				      const struct ns_addr *addr, const uint8_t mac[ETH_ADDR_LEN]);
 const struct neigh *neigh_find(struct neigh_table *t, const struct link *l,

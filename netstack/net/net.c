@@ -4,12 +4,12 @@
  *
  * Theory of operation
  *
- *   frame -> net_input() -> ether -> arp or ip4 -> proto_ops.input
+ *   frame -> net_input() -> ether -> arp, ip4 or ip6 -> proto_ops.input
  *   transport -> net_route() once, kept in its struct dst
- *             -> net_output() -> ip4 -> neigh (resolve) -> ether -> link queue -> net_flush()
+ *             -> net_output() -> ip4 or ip6 -> neigh (resolve) -> ether -> link queue -> net_flush()
  *
  * IPv6 is a sibling: where the family decides (net_output, net_route, net_input, add_addr) there is
- * one switch on the address, and it says -EAFNOSUPPORT or DROP_ETH_TYPE today.
+ * one switch on the address. Each family has its own neighbours; routes and transports are shared.
  *
  * What is ours is what the local routing table says, so `ip route add local` works as an address
  * does. An address brings the routes that Linux makes for it: itself, its subnet's broadcast, and
@@ -24,8 +24,12 @@
 #include "link/ether.h"
 #include "link/loop.h"
 #include "net/arp.h"
+#include "net/icmp6.h"
+#include "net/ndp.h"
 #include "net/net_int.h"
 #include "wire/icmp4.h"
+#include "wire/icmp6.h"
+#include "wire/ip6.h"
 
 enum {
 	MTU_MIN = 68,    /* octets, RFC 791 */
@@ -33,13 +37,15 @@ enum {
 	ADDR_MAX = 4096,
 };
 
-static void on_solicit(void *ctx, const struct neigh *ne, bool is_unicast)
+static void on_solicit(void *ctx, const struct neigh *ne, bool is_unicast, struct mono now)
 {
+	(void)now;
 	arp_solicit(ctx, ne, is_unicast);
 }
 
-static void on_failed(void *ctx, const struct pkt *p, struct mono now)
+static void on_failed(void *ctx, const struct link *l, const struct pkt *p, struct mono now)
 {
+	(void)l;
 	icmp_report(ctx, p, -EHOSTUNREACH, now);
 }
 
@@ -50,7 +56,24 @@ static int on_xmit(void *ctx, struct link *l, const uint8_t mac[ETH_ADDR_LEN], s
 	return link_output(l, p);
 }
 
-/* 127.0.0.0/8 is ours and stays inside. */
+static void on_solicit6(void *ctx, const struct neigh *ne, bool is_unicast, struct mono now)
+{
+	ndp_solicit(ctx, ne, is_unicast, now);
+}
+
+static void on_failed6(void *ctx, const struct link *l, const struct pkt *p, struct mono now)
+{
+	icmp6_report(ctx, l, p, -EHOSTUNREACH, now);
+}
+
+static int on_xmit6(void *ctx, struct link *l, const uint8_t mac[ETH_ADDR_LEN], struct pkt *p)
+{
+	(void)ctx;
+	ether_push(l, p, mac, ETH_TYPE_IP6);
+	return link_output(l, p);
+}
+
+/* 127.0.0.0/8 and ::1 are ours and stay inside. */
 static int add_loopback(struct net *n)
 {
 	const struct ns_route r = {
@@ -61,13 +84,16 @@ static int add_loopback(struct net *n)
 		.table = ROUTE_TABLE_LOCAL,
 		.type = NS_ROUTE_LOCAL,
 	};
+	const struct ns_addr one = { { [15] = 1 } };
+	int err;
 
 	n->links[LINK_LOOP_ID] = loop_new(&n->core->pkts, n->core->stats);
 	if (!n->links[LINK_LOOP_ID])
 		return -ENOMEM;
 	n->link_cnt = 1;
 	route_set_link_up(&n->routes, LINK_LOOP_ID, true);
-	return route_add(&n->routes, &r);
+	err = route_add(&n->routes, &r);
+	return err < 0 ? err : addr6_add(n, LINK_LOOP_ID, &one, 128);
 }
 
 /** net_new() - an IP layer with the loop link only; @core outlives it; NULL without memory */
@@ -76,6 +102,9 @@ struct net *net_new(struct ns_core *core)
 	static const struct neigh_ops ops = { .solicit = on_solicit,
 					      .failed = on_failed,
 					      .xmit = on_xmit };
+	static const struct neigh_ops ops6 = { .solicit = on_solicit6,
+					       .failed = on_failed6,
+					       .xmit = on_xmit6 };
 	struct net *n = calloc(1, sizeof(*n));
 
 	if (!n)
@@ -85,7 +114,8 @@ struct net *net_new(struct ns_core *core)
 	icmp_limit_init(&n->icmp_limit);
 	frags_init(&n->frags);
 	n->neighs = neigh_table_new(core, &ops, n);
-	if (!n->neighs || route_init(&n->routes) < 0 || add_loopback(n) < 0) {
+	n->neighs6 = neigh_table_new(core, &ops6, n);
+	if (!n->neighs || !n->neighs6 || route_init(&n->routes) < 0 || add_loopback(n) < 0) {
 		net_free(n);
 		return NULL;
 	}
@@ -99,10 +129,12 @@ void net_free(struct net *n)
 		return;
 	frags_done(n);
 	neigh_table_free(n->neighs);
+	neigh_table_free(n->neighs6);
 	for (uint32_t i = 0; i < n->link_cnt; i++)
 		link_free(n->links[i]);
 	route_done(&n->routes);
 	free(n->addrs);
+	addr6_done(&n->addrs6);
 	free(n);
 }
 
@@ -154,8 +186,10 @@ int net_set_link_up(struct net *n, uint32_t link_id, bool is_up)
 		return -ENODEV;
 	route_set_link_up(&n->routes, link_id, is_up);
 	link_set_up(l, is_up);
-	if (!is_up)
+	if (!is_up) {
 		neigh_flush_link(n->neighs, l);
+		neigh_flush_link(n->neighs6, l);
+	}
 	return 0;
 }
 
@@ -215,9 +249,9 @@ static int add_addr_routes(struct net *n, const struct net_addr *a)
  * @n:		IP layer
  * @link_id:	Link it is on
  * @a:		Address
- * @prefix_len:	Bits of its subnet; 32: no subnet, so no route but to itself
+ * @prefix_len:	Bits of its subnet; 32 (IPv6: 128): no subnet, so no route but to itself
  *
- * Return: 0 (also when it is there), -ENODEV, -EAFNOSUPPORT, -EINVAL, -ENOSPC, -ENOMEM
+ * Return: 0 (also when it is there), -ENODEV, -EINVAL, -ENOSPC, -ENOMEM
  */
 int net_add_addr(struct net *n, uint32_t link_id, const struct ns_addr *a, uint8_t prefix_len)
 {
@@ -227,7 +261,7 @@ int net_add_addr(struct net *n, uint32_t link_id, const struct ns_addr *a, uint8
 	if (!net_link(n, link_id))
 		return -ENODEV;
 	if (!ns_addr_is_v4(a))
-		return -EAFNOSUPPORT;
+		return addr6_add(n, link_id, a, prefix_len);
 	if (prefix_len > 32 || ns_addr_is_any(a) || ns_addr_is_multicast(a) ||
 	    ns_addr_to_v4(a) == UINT32_MAX)
 		return -EINVAL;
@@ -237,25 +271,42 @@ int net_add_addr(struct net *n, uint32_t link_id, const struct ns_addr *a, uint8
 	return err < 0 ? err : add_addr_routes(n, &entry);
 }
 
+/** net_deprecate_addr() - ns_stack_deprecate_addr(): 0, -ENODEV, -EADDRNOTAVAIL for one that is not there */
+int net_deprecate_addr(struct net *n, uint32_t link_id, const struct ns_addr *a, bool is_deprecated)
+{
+	if (!net_link(n, link_id))
+		return -ENODEV;
+	return addr6_deprecate(n, link_id, a, is_deprecated);
+}
+
 /** net_add_route() - ns_stack_add_route(): 0, -ENODEV for a link that is not there, or what route_add() says */
 int net_add_route(struct net *n, const struct ns_route *r)
 {
-	if (!net_link(n, r->link_id))
+	const struct link *l = net_link(n, r->link_id);
+	struct ns_route zoned = *r;
+
+	if (!l)
 		return -ENODEV;
-	return route_add(&n->routes, r);
+	zoned.dst = ns_addr_zoned(r->dst, link_zone(l));
+	zoned.gateway = ns_addr_zoned(r->gateway, link_zone(l));
+	zoned.prefsrc = ns_addr_zoned(r->prefsrc, link_zone(l));
+	return route_add(&n->routes, &zoned);
 }
 
-/** net_add_neigh() - ns_stack_add_neigh(): 0, -ENODEV, -EINVAL for a group address as MAC, -EAFNOSUPPORT, -ENOMEM */
+/** net_add_neigh() - ns_stack_add_neigh(): 0, -ENODEV, -EINVAL for a group address as MAC, -ENOMEM */
 int net_add_neigh(struct net *n, uint32_t link_id, const struct ns_addr *a, const uint8_t mac[6])
 {
 	struct link *l = net_link(n, link_id);
 
 	if (!l || l->is_loop)
 		return -ENODEV;
-	if (!ns_addr_is_v4(a))
-		return -EAFNOSUPPORT;
 	if (eth_is_multicast(mac))
 		return -EINVAL;
+	if (!ns_addr_is_v4(a)) {
+		struct ns_addr zoned = ns_addr_zoned(*a, link_zone(l));
+
+		return neigh_add_permanent(n->neighs6, l, &zoned, mac);
+	}
 	return neigh_add_permanent(n->neighs, l, a, mac);
 }
 
@@ -352,13 +403,20 @@ int net_route(struct net *n, const struct ns_addr *dst, const struct ns_addr *sr
 {
 	struct ns_addr self = ns_addr_v4(0x7f000001);
 	struct dst d = { .generation = n->routes.generation };
+	bool is_v4;
 	int err;
 
 	if (src)
 		d.src = *src;
-	if (ns_addr_is_any(dst))
+	if (ns_addr_is_any(dst)) {
+		if (!ns_addr_is_v4(dst))
+			self = (struct ns_addr){ { [15] = 1 } };
 		dst = ns_addr_is_any(&d.src) ? &self : &d.src;
-	err = ns_addr_is_v4(dst) ? route4(n, dst, &d) : -EAFNOSUPPORT;
+	}
+	is_v4 = ns_addr_is_v4(dst);
+	if (!ns_addr_is_any(&d.src) && ns_addr_is_v4(&d.src) != is_v4)
+		return is_v4 ? -EINVAL : -EAFNOSUPPORT; /* linux ip6_dst_lookup_tail() */
+	err = is_v4 ? route4(n, dst, &d) : addr6_route(n, dst, &d);
 	if (err < 0)
 		return err;
 	*ret_dst = d;
@@ -502,20 +560,25 @@ int net_output(struct net *n, const struct dst *d, const struct ip_tx *ip, struc
 {
 	if (ns_addr_is_v4(&ip->dst))
 		return ip4_output(n, d, ip, p, now);
-	pkt_free(p);
-	return -EAFNOSUPPORT;
+	return ip6_output(n, d, ip, p, now);
 }
 
 void net_port_unreachable(struct net *n, const struct pkt *p, const struct ip_rx *ip,
 			  struct mono now)
 {
-	icmp_unreachable(n, p, ip, ICMP4_UNREACH_PORT, now);
+	static const struct icmp6_say say = { .type = ICMP6_UNREACH, .code = ICMP6_UNREACH_PORT };
+
+	if (ns_addr_is_v4(&ip->dst))
+		icmp_unreachable(n, p, ip, ICMP4_UNREACH_PORT, now);
+	else
+		icmp6_error(n, p, ip, &say, now);
 }
 
 void net_confirm(struct net *n, const struct dst *d, struct mono now)
 {
 	if (!d->link->is_loop)
-		neigh_confirm(n->neighs, d->link, &d->nexthop, now);
+		neigh_confirm(ns_addr_is_v4(&d->nexthop) ? n->neighs : n->neighs6, d->link,
+			      &d->nexthop, now);
 }
 
 static void count(struct net *n, enum drop why)
@@ -545,6 +608,8 @@ static enum drop input(struct net *n, struct link *l, struct pkt *p, struct mono
 	switch (type) {
 	case ETH_TYPE_IP4:
 		return ip4_input(n, l, take(mine), is_bcast, now);
+	case ETH_TYPE_IP6:
+		return ip6_input(n, l, take(mine), is_bcast, now);
 	case ETH_TYPE_ARP:
 		return arp_input(n, l, take(mine), now);
 	default:
@@ -588,7 +653,9 @@ uint32_t net_run_loop(struct net *n, uint32_t budget, struct mono now)
 	struct pkt *p;
 
 	while (cnt < budget && (p = loop_take(l, now)) != NULL) {
-		count(n, ip4_input(n, l, p, false, now));
+		/* no Ethernet header here; the first octet of either family says which */
+		count(n, *pkt_data(p) >> 4 == 6 ? ip6_input(n, l, p, false, now)
+						: ip4_input(n, l, p, false, now));
 		cnt++;
 	}
 	return cnt;

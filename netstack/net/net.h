@@ -22,6 +22,8 @@ ns_must_check int net_add_link(struct net *n, const struct ns_link_config *c,
 			       uint32_t *ret_link_id);
 ns_must_check int net_add_addr(struct net *n, uint32_t link_id, const struct ns_addr *a,
 			       uint8_t prefix_len);
+ns_must_check int net_deprecate_addr(struct net *n, uint32_t link_id, const struct ns_addr *a,
+				     bool is_deprecated);
 ns_must_check int net_add_route(struct net *n, const struct ns_route *r);
 ns_must_check int net_add_neigh(struct net *n, uint32_t link_id, const struct ns_addr *a,
 				const uint8_t mac[6]);

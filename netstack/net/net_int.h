@@ -3,17 +3,19 @@
 #pragma once
 
 #include "link/link.h"
+#include "net/addr6.h"
 #include "net/frag.h"
 #include "net/icmp.h"
 #include "net/ip4.h"
+#include "net/ip6.h"
 #include "net/neigh.h"
 #include "net/proto.h"
 #include "net/route.h"
 
 /** struct net_addr - one of our addresses */
 struct net_addr {
-	struct ns_addr addr;
-	uint8_t prefix_len; /* bits, of 32 for IPv4 */
+	struct ns_addr addr; /* IPv4; net/addr6.h has the others */
+	uint8_t prefix_len;  /* bits, of 32 for IPv4 */
 	uint32_t link_id;
 };
 
@@ -31,10 +33,20 @@ struct net {
 	struct route_table routes;
 	struct neigh_table *neighs;
 	struct ip4_ids ids;
+	struct addr6_list addrs6;
+	struct neigh_table *neighs6;
+	struct ip6_flow flow6;
 	struct icmp_limit icmp_limit;
 	struct frags frags;
 	struct net_proto protos[256];
 };
+
+/** net_is_csum_trusted() - the sender's word for the checksum counts when it is about the transport's own field */
+static inline bool net_is_csum_trusted(const struct pkt *p)
+{
+	return p->csum == PKT_CSUM_VALID ||
+	       (p->csum == PKT_CSUM_PARTIAL && p->csum_start == p->l4_off - p->l2_off);
+}
 
 bool net_src_for(const struct net *n, const struct link *l, const struct ns_addr *nexthop,
 		 struct ns_addr *ret_src);

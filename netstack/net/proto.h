@@ -101,8 +101,11 @@ struct ip_tx {
  * net_route() - path to @dst, optionally from @src (any: choose)
  * 0.0.0.0 is this host. Broadcast and multicast are -ENETUNREACH, as TCP wants it.
  *
+ * :: is this host too. Link-local addresses are zoned (ns/addr.h).
+ *
  * Return: 0, or -ENETUNREACH -EHOSTUNREACH -EACCES -EINVAL as Linux answers for the route's type,
- * -EAFNOSUPPORT for IPv6
+ * -EADDRNOTAVAIL without an IPv6 address to send from, -EINVAL or -EAFNOSUPPORT when @src is of the
+ * other family
  */
 ns_must_check int net_route(struct net *n, const struct ns_addr *dst, const struct ns_addr *src,
 			    struct dst *ret_dst);
@@ -175,6 +178,8 @@ struct demux_bind {
 	struct ns_endpoint local; /* addr any: every address */
 	bool is_bound, is_listening;
 	bool reuseaddr, reuseport;
+	bool is_v6;     /* of a socket of IPv6: where none is named, it is bound to :: */
+	bool is_v6only; /* @local any (::) is of IPv6 alone; set before it is bound */
 	bool is_ephemeral; /* given by demux_bind_ephemeral(): others may share the port for other remotes */
 };
 

@@ -95,7 +95,7 @@ static struct ns_addr addr_mask(const struct ns_addr *a, uint32_t bits)
 	return m;
 }
 
-/* "Any" of no family is a default route's destination: the other addresses tell which, IPv4 if none does. */
+/* "Any" of no family is a default route's destination: the other addresses tell which, then is_v6. */
 static bool is_route_v4(const struct ns_route *r)
 {
 	static const struct ns_addr zero;
@@ -104,7 +104,9 @@ static bool is_route_v4(const struct ns_route *r)
 		return ns_addr_is_v4(&r->dst);
 	if (!ns_addr_eq(&r->gateway, &zero))
 		return ns_addr_is_v4(&r->gateway);
-	return ns_addr_eq(&r->prefsrc, &zero) || ns_addr_is_v4(&r->prefsrc);
+	if (!ns_addr_eq(&r->prefsrc, &zero))
+		return ns_addr_is_v4(&r->prefsrc);
+	return !r->is_v6;
 }
 
 static enum route_rank rank_of(const struct ns_route *r)

@@ -72,7 +72,11 @@ static int user_listen(void *conn, int backlog)
 		return -EINVAL;
 	if (!c->bind.is_bound) {
 		struct ns_endpoint any = { .addr = ns_addr_v4(0) };
-		int r = demux_bind_port(c->t->demux, &c->bind, &any, random32(c->t));
+		int r;
+
+		if (c->bind.is_v6)
+			any.addr = (struct ns_addr){ { 0 } };
+		r = demux_bind_port(c->t->demux, &c->bind, &any, random32(c->t));
 
 		if (r < 0)
 			return r;
@@ -93,7 +97,9 @@ static int connect_key(struct tcp_conn *c, const struct ns_endpoint *remote)
 
 	k->remote = *remote;
 	if (ns_addr_is_any(&k->remote.addr)) /* linux: this host */
-		k->remote.addr = ns_addr_v4(0x7f000001);
+		k->remote.addr = ns_addr_is_v4(&k->remote.addr) || ns_addr_is_v4(from)
+					 ? ns_addr_v4(0x7f000001)
+					 : (struct ns_addr){ { [15] = 1 } };
 	r = net_route(t->net, &k->remote.addr, from, &c->dst);
 	if (r < 0)
 		return r;
@@ -424,6 +430,17 @@ static int set_keepalive(struct tcp_conn *c, bool on)
 	return 0;
 }
 
+static int set_v6only(struct tcp_conn *c, int value)
+{
+	bool is_v6 = value >= 0, is_v6only = value > 0;
+
+	if (c->bind.is_bound && (is_v6 != c->bind.is_v6 || is_v6only != c->bind.is_v6only))
+		return -EINVAL;
+	c->bind.is_v6 = is_v6;
+	c->bind.is_v6only = is_v6only;
+	return 0;
+}
+
 static int set_maxseg(struct tcp_conn *c, int value)
 {
 	if (value && (value < TCP_MSS_MIN || value > 32767)) /* linux TCP_MIN_MSS, MAX_TCP_WINDOW */
@@ -500,6 +517,8 @@ static int user_setopt(void *conn, enum ns_sockopt opt, int value)
 	struct tcp_conn *c = conn;
 
 	switch (opt) {
+	case NS_SO_V6ONLY:
+		return set_v6only(c, value);
 	case NS_SO_REUSEADDR:
 		c->bind.reuseaddr = value != 0;
 		return 0;
@@ -601,6 +620,9 @@ static int user_getopt(void *conn, enum ns_sockopt opt, int *ret_value)
 	int v = 0;
 
 	switch (opt) {
+	case NS_SO_V6ONLY:
+		v = c->bind.is_v6 ? c->bind.is_v6only : -1;
+		break;
 	case NS_SO_REUSEADDR:
 		v = c->bind.reuseaddr;
 		break;

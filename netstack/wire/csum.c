@@ -100,6 +100,8 @@ uint32_t csum_pseudo(const struct ns_addr *src, const struct ns_addr *dst, uint8
 		sum += (uint32_t)src->b[i] << 8 | src->b[i + 1];
 		sum += (uint32_t)dst->b[i] << 8 | dst->b[i + 1];
 	}
+	if (skip == 0) /* zones are not on the wire; what is taken off was added above */
+		sum -= (uint32_t)ns_addr_zone(src) + ns_addr_zone(dst);
 	return sum;
 }
 

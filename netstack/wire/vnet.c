@@ -20,6 +20,7 @@
 
 #include "wire/eth.h"
 #include "wire/ip4.h"
+#include "wire/ip6.h"
 #include "wire/tcp.h"
 #include "wire/udp.h"
 
@@ -31,11 +32,6 @@ enum {
 	GSO_TCPV6 = 4,
 	GSO_UDP_L4 = 5,
 	GSO_ECN = 0x80,
-};
-
-enum {
-	IP6_HDR_LEN = 40,
-	IP6_NEXT_OFF = 6, /* octets from the header's start to its next header field */
 };
 
 /* 16 bits in the machine's order at any address. */

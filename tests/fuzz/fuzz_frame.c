@@ -40,7 +40,7 @@ enum {
 
 static struct rawpeer rp;
 static struct rp_conn conn[CONNS];
-static ns_sock listener;
+static ns_sock listener, listener6;
 static struct frame f;
 
 static void feed_with_vnet(const uint8_t *octets, size_t len)
@@ -67,6 +67,35 @@ static void step_raw(struct input *in)
 	ns_stack_advance(rp.stack, rp.now);
 	feed_with_vnet(octets, len);
 	rp_turn(&rp);
+}
+
+/* An IPv6 frame: a payload length and a checksum that are right, wherever the headers lead. */
+static void fix_ip6(struct frame *fr)
+{
+	uint32_t len = fr->len - 54, at = 54, sum;
+	uint8_t next = fr->b[20];
+
+	fr->b[14] = (uint8_t)(0x60 | (fr->b[14] & 15));
+	fr->b[18] = (uint8_t)(len >> 8);
+	fr->b[19] = (uint8_t)len;
+	if (fr->b[38] != 0xff) /* to us, or to the group it is for */
+		memcpy(fr->b + 38, (const uint8_t[16]){ 0x20, 1, 0x0d, 0xb8, [15] = 2 }, 16);
+	for (uint32_t i = 0;
+	     i < 16 && (next == 0 || next == 43 || next == 44 || next == 60) && at + 8 <= fr->len;
+	     i++) {
+		uint32_t one = next == 44 ? 8 : (fr->b[at + 1] + 1u) * 8;
+
+		next = fr->b[at];
+		at += one;
+	}
+	if (next == 58 && at + 8 <= fr->len) {
+		len = fr->len - at;
+		fr->b[at + 2] = fr->b[at + 3] = 0;
+		sum = ~frame_sum(fr->b + at, len, frame_sum(fr->b + 22, 32, 58 + len)) & 0xffff;
+		fr->b[at + 2] = (uint8_t)(sum >> 8);
+		fr->b[at + 3] = (uint8_t)sum;
+	}
+	frame_fix_tcp_csum(fr);
 }
 
 /* The frame's addresses, header and transport checksums become what the stack would take. */
@@ -101,6 +130,8 @@ static void step_fixed(struct input *in)
 			f.b[17 + ihl] = (uint8_t)sum;
 		}
 	}
+	if (len >= 54 && f.b[12] == 0x86 && f.b[13] == 0xdd)
+		fix_ip6(&f);
 	rp_inject(&rp, &f);
 }
 
@@ -269,6 +300,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 						      .neighbours = 16 } });
 	memset(conn, 0, sizeof(conn));
 	listener = rp_listen(&rp, PORT, 4);
+	must_hold(!ns_sock_open(rp.stack, &listener6) &&
+		  !ns_sock_bind(rp.stack, listener6, &(struct ns_endpoint){ .port = PORT + 1 }) &&
+		  !ns_sock_listen(rp.stack, listener6, 4));
 	for (uint32_t i = 0; i < CONNS; i++) {
 		conn[i].rp = &rp;
 		conn[i].way = rp_way((uint16_t)(100 + i), PORT);

@@ -162,6 +162,62 @@ static void step_call(uint32_t op, uint32_t conn, int len)
 		put16((uint32_t)len);
 }
 
+/* An IPv6 frame from the peer, hop limit 255; the target makes lengths and checksums right. */
+static void step_ip6(uint8_t next, const uint8_t *body, uint32_t len, bool is_to_group)
+{
+	uint8_t h[54] = { [12] = 0x86, [13] = 0xdd, [14] = 0x60, [20] = next, [21] = 255 };
+	static const uint8_t peer[16] = { 0x20, 1, 0x0d, 0xb8, [15] = 1 };
+	static const uint8_t group[16] = { 0xff, 2, [11] = 1, [12] = 0xff, [15] = 2 };
+
+	memcpy(h + 22, peer, 16);
+	if (is_to_group)
+		memcpy(h + 38, group, 16);
+	put8(FIXED);
+	put16(sizeof(h) + len);
+	put_octets(h, sizeof(h));
+	put_octets(body, len);
+}
+
+static void frames_of_ip6(void)
+{
+	static const uint8_t target[16] = { 0x20, 1, 0x0d, 0xb8, [15] = 2 };
+	static const uint8_t syn[24] = { 0x12, 0x34, 0, 81, 0, 0, 0, 9, 0, 0, 0, 0,
+					 0x60, 2,    8, 0,  0, 0, 0, 0, 2, 4, 5, 0xa0 };
+	static const uint8_t chain[64] = { 43, 0, 1,  4, 0, 0, 0, 0, 60, 0, 0, 0, 0, 0, 0, 0,
+					   44, 0, 30, 4, 0, 0, 0, 0, 6,  0, 0, 0, 1, 2, 3, 4 };
+	uint8_t m[128] = { 135 };
+
+	put8(0);
+	memcpy(m + 8, target, 16);
+	memcpy(m + 24, "\1\1\2\0\0\0\0\2", 8);
+	step_ip6(58, m, 32, true);
+	step_ip6(6, syn, sizeof(syn), false);
+	step_ip6(58, (const uint8_t[12]){ 128, 0, 0, 0, 1, 2, 3, 4, 'p', 'i', 'n', 'g' }, 12,
+		 false);
+	step_ip6(0, chain, sizeof(chain), false);
+	step_time(1000);
+	m[0] = 136;
+	m[4] = 0x60;
+	m[24] = 2;
+	step_ip6(58, m, 32, false);
+	memset(m, 0, sizeof(m)); /* packet too big about a segment to port 4660 */
+	m[0] = 2;
+	m[6] = 5;
+	m[8] = 0x60;
+	m[14] = 6;
+	memcpy(m + 16, target, 16);
+	m[32] = 0x20;
+	m[33] = 1;
+	m[34] = 0x0d;
+	m[35] = 0xb8;
+	m[47] = 1;
+	memcpy(m + 48, "\0\121\22\64\0\0\0\1", 8);
+	step_ip6(58, m, 68, false);
+	step_ip6(254, m, 40, false);
+	step_ip6(43, (const uint8_t[8]){ 6, 0, 0, 1 }, 8, false);
+	save("frame", "ip6");
+}
+
 static void frames_of_the_wire(void)
 {
 	static const uint8_t nobody[6];
@@ -481,6 +537,7 @@ int main(int argc, char **argv)
 		return 2;
 	root = argv[1];
 	frames_of_the_wire();
+	frames_of_ip6();
 	frames_of_a_connection();
 	udp();
 	options();

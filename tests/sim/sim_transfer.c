@@ -50,6 +50,9 @@ struct sim {
 	bool ok;
 };
 
+/* The scenario runs over IPv6; set before it begins. */
+static bool is_v6;
+
 static void sim_fail(struct sim *s, const char *why)
 {
 	char file[128];
@@ -73,9 +76,12 @@ struct sim_config {
 
 static void sim_init(struct sim *s, const char *name, uint64_t seed, const struct sim_config *c)
 {
+	struct vhost_config client = c->client_host, server = c->server_host;
+
 	*s = (struct sim){ .name = name, .seed = seed, .ok = true };
+	client.is_v6 = server.is_v6 = is_v6;
 	vnet_init(&s->v, seed, c->start.ns ? c->start : (struct mono){ 1000 * SEC });
-	s->h = vnet_add_pair(&s->v, &c->client_host, &c->server_host, &c->up, &c->down);
+	s->h = vnet_add_pair(&s->v, &client, &server, &c->up, &c->down);
 	s->check = vcheck_new(&s->v);
 	vapp_init(&s->client, &s->h[0], &c->client);
 	vapp_init(&s->server, &s->h[1], &c->server);
@@ -116,6 +122,8 @@ static bool sim_finish(struct sim *s, uint64_t within_ns)
 		sim_fail(s, "octets lost, doubled or changed");
 	if (s->ok && vcheck_faults(s->check))
 		sim_fail(s, "segments that no TCP may send");
+	if (s->ok && (s->h[0].tx_v6 != 0) != is_v6)
+		sim_fail(s, "the wrong family on the wire");
 	if (s->ok && s->client.end_cnt != s->server.end_cnt)
 		sim_fail(s, "ends without another end");
 	if (s->ok) {
@@ -684,6 +692,14 @@ static const struct scenario {
 	{ "arp", run_arp, 20 },
 	{ "grid", run_grid, 1 },
 	{ "soak_5gb", run_soak_5gb, 1 },
+	{ "lossy_v6", run_lossy, 20 },
+	{ "whole_v6", run_whole, 10 },
+	{ "corrupt_v6", run_corrupt, 10 },
+	{ "many_v6", run_many, 4 },
+	{ "eagain_v6", run_eagain, 9 },
+	{ "gso_refused_v6", run_gso_refused, 10 },
+	{ "link_down_v6", run_link_down, 10 },
+	{ "neigh_v6", run_arp, 20 },
 };
 
 static int usage(void)
@@ -730,6 +746,7 @@ int main(int argc, char **argv)
 		return usage();
 	if (!a.seeds)
 		a.seeds = sc->seeds;
+	is_v6 = strstr(sc->name, "_v6") != NULL;
 	clock_t start = clock();
 
 	for (uint32_t i = 0; i < a.seeds; i++)

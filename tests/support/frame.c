@@ -204,11 +204,35 @@ void frame_vnet(const struct vnet_meta *f, uint8_t hdr[VNET_HDR_LEN])
 	memcpy(hdr + 2, rest, sizeof(rest));
 }
 
-/* Where the TCP header of a well-formed IPv4 frame is and how long the segment; 0: no such frame. */
+static bool is_ip6(const struct frame *f)
+{
+	return f->len >= ETH_LEN + IP6_LEN && get16(f->b + 12) == 0x86dd && f->b[ETH_LEN] >> 4 == 6;
+}
+
+/* RFC 8200 8.1 */
+static uint32_t pseudo6(const struct frame *f, uint8_t proto, uint32_t len)
+{
+	return frame_sum(f->b + ETH_LEN + 8, 32, proto + len);
+}
+
+/* The same for IPv6 without extension headers. */
+static uint32_t tcp6_at(const struct frame *f, uint32_t *ret_len)
+{
+	uint32_t len = get16(f->b + ETH_LEN + 4);
+
+	if (f->b[ETH_LEN + 6] != 6 || len < TCP_LEN || len > f->len - ETH_LEN - IP6_LEN)
+		return 0;
+	*ret_len = len;
+	return ETH_LEN + IP6_LEN;
+}
+
+/* Where the TCP header of a well-formed frame is and how long the segment; 0: no such frame. */
 static uint32_t tcp_at(const struct frame *f, uint32_t *ret_len)
 {
 	const uint8_t *ip = f->b + ETH_LEN;
 
+	if (is_ip6(f))
+		return tcp6_at(f, ret_len);
 	if (f->len < ETH_LEN + IP4_LEN + TCP_LEN || get16(f->b + 12) != 0x0800 || ip[0] >> 4 != 4 ||
 	    ip[9] != 6)
 		return 0;
@@ -228,8 +252,9 @@ void frame_fix_tcp_csum(struct frame *f)
 
 	if (!at)
 		return;
-	uint32_t pseudo =
-		frame_pseudo(get32(f->b + ETH_LEN + 12), get32(f->b + ETH_LEN + 16), 6, len);
+	uint32_t pseudo = is_ip6(f) ? pseudo6(f, 6, len)
+				    : frame_pseudo(get32(f->b + ETH_LEN + 12),
+						   get32(f->b + ETH_LEN + 16), 6, len);
 
 	put16(f->b + at + 16, 0);
 	put16(f->b + at + 16, ~frame_sum(f->b + at, len, pseudo) & 0xffff);
@@ -256,10 +281,14 @@ bool frame_cut(const struct frame *f, uint32_t i, struct frame *ret_part)
 	ret_part->gso_size = 0;
 	uint8_t *ip = ret_part->b + ETH_LEN, *tcp = ret_part->b + at;
 
-	put16(ip + 2, ret_part->len - ETH_LEN);
-	put16(ip + 4, (get16(ip + 4) + i) & 0xffff);
-	put16(ip + 10, 0);
-	put16(ip + 10, ~frame_sum(ip, at - ETH_LEN, 0) & 0xffff);
+	if (is_ip6(ret_part)) {
+		put16(ip + 4, ret_part->len - ETH_LEN - IP6_LEN);
+	} else {
+		put16(ip + 2, ret_part->len - ETH_LEN);
+		put16(ip + 4, (get16(ip + 4) + i) & 0xffff);
+		put16(ip + 10, 0);
+		put16(ip + 10, ~frame_sum(ip, at - ETH_LEN, 0) & 0xffff);
+	}
 	put32(tcp + 4, get32(tcp + 4) + off);
 	if (off + part_len < data_len)
 		tcp[13] &= (uint8_t) ~(FL_FIN | FL_PSH);
@@ -310,7 +339,8 @@ static void read_tcp(const struct frame *f, uint32_t at, uint32_t len, struct se
 {
 	const uint8_t *t = f->b + at;
 	uint32_t head_len = (t[12] >> 4) * 4u;
-	uint32_t pseudo = frame_pseudo(s->way.src, s->way.dst, 6, len);
+	uint32_t pseudo =
+		s->is_v6 ? pseudo6(f, 6, len) : frame_pseudo(s->way.src, s->way.dst, 6, len);
 
 	if (head_len < TCP_LEN || head_len > len) {
 		s->is_bad = true;
@@ -372,6 +402,38 @@ static void read_ip4(const struct frame *f, struct seen *s)
 	}
 }
 
+static void read_ip6(const struct frame *f, struct seen *s)
+{
+	const uint8_t *ip = f->b + ETH_LEN;
+
+	s->data_len = get16(ip + 4);
+	if (ip[0] >> 4 != 6 || s->data_len > f->len - ETH_LEN - IP6_LEN || !ip[7]) {
+		s->is_bad = true;
+		s->data_len = 0;
+		return;
+	}
+	s->kind = SEEN_IP6;
+	s->is_v6 = true;
+	s->tos = (uint8_t)(get16(ip) >> 4);
+	s->flow = get32(ip) & 0xfffff;
+	s->proto = ip[6];
+	s->ttl = ip[7];
+	s->way.src = get32(ip + 20);
+	s->way.dst = get32(ip + 36);
+	s->data = ip + IP6_LEN;
+	if (s->proto == 6 && s->data_len >= TCP_LEN) {
+		read_tcp(f, ETH_LEN + IP6_LEN, s->data_len, s);
+	} else if (s->proto == 58 && s->data_len >= 8) {
+		s->kind = SEEN_ICMP;
+		s->is_bad |= frame_sum(s->data, s->data_len, pseudo6(f, 58, s->data_len)) != 0xffff;
+		s->icmp_type = s->data[0];
+		s->icmp_code = s->data[1];
+		s->icmp_rest = get32(s->data + 4);
+		s->data += 8;
+		s->data_len -= 8;
+	}
+}
+
 void frame_read(const struct frame *f, struct seen *s)
 {
 	*s = (struct seen){ .gso_size = f->gso_size };
@@ -394,5 +456,7 @@ void frame_read(const struct frame *f, struct seen *s)
 		s->way.dst = get32(a + 24);
 	} else if (type == 0x0800 && f->len >= ETH_LEN + IP4_LEN) {
 		read_ip4(f, s);
+	} else if (type == 0x86dd && f->len >= ETH_LEN + IP6_LEN) {
+		read_ip6(f, s);
 	}
 }

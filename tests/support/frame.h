@@ -19,6 +19,7 @@ enum {
 	FRAME_MAX = 70000, /* octets: Ethernet, a 64 KiB packet and room to be wrong */
 	ETH_LEN = 14,
 	IP4_LEN = 20,
+	IP6_LEN = 40,
 	TCP_LEN = 20,
 	ARP_LEN = 28,
 };
@@ -45,7 +46,7 @@ struct frame {
 	uint8_t b[FRAME_MAX];
 };
 
-/** struct way - the two ends of a frame; IPv4 addresses in host byte order */
+/** struct way - the two ends of a frame; IPv4 addresses in host byte order, of IPv6 the last 32 bits */
 struct way {
 	uint8_t src_mac[6], dst_mac[6];
 	uint32_t src, dst;
@@ -129,7 +130,7 @@ void frame_vnet(const struct vnet_meta *m, uint8_t hdr[VNET_HDR_LEN]);
 uint32_t frame_sum(const void *octets, uint32_t len, uint32_t sum);
 /** frame_pseudo() - the pseudo-header's part of a TCP, UDP checksum */
 uint32_t frame_pseudo(uint32_t src, uint32_t dst, uint8_t proto, uint32_t len);
-/** frame_fix_tcp_csum() - set the right TCP checksum of an IPv4 frame, as offload hardware would */
+/** frame_fix_tcp_csum() - set the right TCP checksum, as offload hardware would; IPv6 without extension headers */
 void frame_fix_tcp_csum(struct frame *f);
 /**
  * frame_cut() - cut super-frame @f into @i-th frame of gso_size payload octets, as a device does
@@ -146,6 +147,7 @@ enum seen_kind {
 	SEEN_TCP,
 	SEEN_ICMP,
 	SEEN_IP4, /* IPv4, of a protocol not known here or a fragment */
+	SEEN_IP6, /* IPv6, of a next header not known here */
 };
 
 /** struct seen - a frame read; fields of other kinds are zero */
@@ -158,6 +160,8 @@ struct seen {
 	uint8_t arp_sha[6], arp_tha[6];
 	/* IPv4 */
 	uint8_t ttl, tos, proto;
+	bool is_v6;
+	uint32_t flow; /* IPv6: flow label */
 	uint16_t id, frag;
 	/* ICMP */
 	uint8_t icmp_type, icmp_code;

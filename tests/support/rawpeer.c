@@ -67,6 +67,8 @@ void rp_init(struct rawpeer *rp, const struct rp_config *c)
 		.drv = rp,
 	};
 	struct ns_addr own = ns_addr_v4(RP_STACK), peer = ns_addr_v4(RP_PEER);
+	struct ns_addr own6 = { { 0x20, 1, 0x0d, 0xb8, [15] = 2 } },
+		       local = { { 0xfe, 0x80, [15] = 2 } };
 	struct ns_route route = { .dst = ns_addr_v4(0x0a000000), .prefix_len = 24 };
 	struct ns_route all = { .dst = ns_addr_v4(0), .gateway = ns_addr_v4(RP_PEER) };
 
@@ -80,7 +82,9 @@ void rp_init(struct rawpeer *rp, const struct rp_config *c)
 	rp->stack = ns_stack_new(&rp->env, &c->limits);
 	memcpy(link.mac, stack_mac, 6);
 	if (!rp->stack || ns_stack_add_link(rp->stack, &link, &rp->link_id) ||
-	    ns_stack_add_addr(rp->stack, rp->link_id, &own, 24))
+	    ns_stack_add_addr(rp->stack, rp->link_id, &own, 24) ||
+	    ns_stack_add_addr(rp->stack, rp->link_id, &own6, 64) ||
+	    ns_stack_add_addr(rp->stack, rp->link_id, &local, 64))
 		abort();
 	route.link_id = all.link_id = rp->link_id;
 	int r = ns_stack_add_route(rp->stack, &route);

@@ -299,7 +299,8 @@ void vapp_listen(struct vapp *a, uint16_t port, int backlog)
 	struct ns_endpoint at = { .port = port };
 	struct ns_stack *s = a->host->stack;
 
-	at.addr = ns_addr_v4(0);
+	if (!a->host->is_v6) /* :: hears both */
+		at.addr = ns_addr_v4(0);
 	if (ns_sock_open(s, &a->listener) || ns_sock_setopt(s, a->listener, NS_SO_REUSEADDR, 1) ||
 	    (a->profile.rcvbuf &&
 	     ns_sock_setopt(s, a->listener, NS_SO_RCVBUF, (int)a->profile.rcvbuf)) ||
@@ -313,6 +314,9 @@ struct vend *vapp_connect(struct vapp *a, uint32_t to, uint16_t port, int *ret_e
 	struct ns_endpoint remote = { ns_addr_v4(to), port };
 	struct ns_stack *s = a->host->stack;
 	ns_sock sock;
+
+	if (a->host->is_v6)
+		remote.addr = a->host->peer->addr6;
 
 	*ret_err = ns_sock_open(s, &sock);
 	if (*ret_err)

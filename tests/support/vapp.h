@@ -61,7 +61,7 @@ void vapp_init(struct vapp *a, struct vhost *h, const struct vprofile *profile);
 void vapp_done(struct vapp *a);
 /** vapp_listen() - accept on @port; aborts when the stack refuses */
 void vapp_listen(struct vapp *a, uint16_t port, int backlog);
-/** vapp_connect() - a new end towards @to; NULL when the stack refuses, its errno in @ret_err */
+/** vapp_connect() - a new end towards @to, a host that talks IPv6: towards its peer; NULL when the stack refuses, its errno in @ret_err */
 struct vend *vapp_connect(struct vapp *a, uint32_t to, uint16_t port, int *ret_err);
 /** vapp_find() - the end of the connection named by the client's @port, newest first, or NULL */
 struct vend *vapp_find(struct vapp *a, uint16_t port);

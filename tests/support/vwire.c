@@ -215,6 +215,7 @@ static int wire_xmit(void *drv, struct pkt *const *pkts, uint32_t cnt)
 		struct vframe *f = flatten(v, pkts[i]);
 
 		h->tx_frames++;
+		h->tx_v6 += f->b[12] == 0x86 && f->b[13] == 0xdd;
 		h->tx_gso += f->gso_size != 0;
 		pcapring_add(v->ring, v->now, f->b, f->len);
 		if (v->tap)
@@ -252,18 +253,24 @@ static void host_link(struct vhost *h, const struct vhost_config *c)
 		.drv = h,
 	};
 	struct ns_addr addr = ns_addr_v4(h->addr), peer = ns_addr_v4(h->peer->addr);
+	struct ns_addr local = { { 0xfe, 0x80, [15] = h->mac[5] } };
 	struct ns_route route = { .dst = ns_addr_v4(h->addr & 0xffffff00), .prefix_len = 24 };
 
 	memcpy(link.mac, h->mac, 6);
 	if (ns_stack_add_link(h->stack, &link, &h->link_id) ||
 	    ns_stack_add_addr(h->stack, h->link_id, &addr, 24))
 		abort();
+	if (link.mtu >= 1280 && (ns_stack_add_addr(h->stack, h->link_id, &h->addr6, 64) ||
+				 ns_stack_add_addr(h->stack, h->link_id, &local, 64)))
+		abort();
 	route.link_id = h->link_id;
 	int r = ns_stack_add_route(h->stack, &route);
 
 	if (r && r != -EEXIST)
 		abort();
-	if (!c->has_no_neigh && ns_stack_add_neigh(h->stack, h->link_id, &peer, h->peer->mac))
+	if (!c->has_no_neigh &&
+	    (ns_stack_add_neigh(h->stack, h->link_id, &peer, h->peer->mac) ||
+	     ns_stack_add_neigh(h->stack, h->link_id, &h->peer->addr6, h->peer->mac)))
 		abort();
 }
 
@@ -276,6 +283,7 @@ static void host_start(struct vhost *h, const struct vhost_config *c)
 	h->env = (struct ns_env){ .ctx = h, .random = host_random };
 	h->blocked_until = h->app_wake = MONO_NEVER;
 	h->rx_last = &h->rx_first;
+	h->is_v6 = c->is_v6;
 	h->stack = must(ns_stack_new(&h->env, &c->limits));
 	host_link(h, c);
 }
@@ -293,6 +301,9 @@ struct vhost *vnet_add_pair(struct vnet *v, const struct vhost_config *a,
 	for (uint32_t i = 0; i < 2; i++) {
 		h[i] = (struct vhost){ .net = v, .peer = &h[1 - i] };
 		h[i].addr = 0x0a000001 + (wire << 8) + i;
+		h[i].addr6 =
+			(struct ns_addr){ { 0x20, 1, 0x0d,
+					    0xb8, [5] = (uint8_t)wire, [15] = (uint8_t)(i + 1) } };
 		memcpy(h[i].mac, (uint8_t[]){ 2, 0, 0, 0, (uint8_t)wire, (uint8_t)(i + 1) }, 6);
 	}
 	h[0].tx = *a_dir;

@@ -78,6 +78,8 @@ struct vhost {
 	struct vhost *peer;
 	uint32_t link_id;
 	uint32_t addr; /* IPv4, host byte order */
+	struct ns_addr addr6;
+	bool is_v6; /* the application talks IPv6 */
 	uint8_t mac[6];
 	struct ns_env env;
 	struct prng random; /* behind env.random */
@@ -90,7 +92,7 @@ struct vhost {
 	void *app_ctx;
 	struct vframe *rx_first, **rx_last; /* due now */
 	bool is_due;
-	uint64_t tx_frames, tx_gso, lost, eagain, refused, damaged;
+	uint64_t tx_frames, tx_v6, tx_gso, lost, eagain, refused, damaged;
 };
 
 struct vnet {
@@ -120,7 +122,8 @@ struct vhost_config {
 	enum ns_gso_mode gso;
 	uint32_t gso_max_size;
 	struct ns_limits limits;
-	bool has_no_neigh;    /* the peer's MAC is found by ARP */
+	bool has_no_neigh;    /* the peer's MAC is found by ARP, or neighbour discovery */
+	bool is_v6;           /* the application talks IPv6 */
 	uint64_t random_seed; /* 0: from the net's seed */
 };
 
@@ -131,7 +134,7 @@ void vnet_no_pcap(struct vnet *v);
 /** vnet_done() - free all hosts (their pools trap when something is still out) and frames */
 void vnet_done(struct vnet *v);
 /**
- * vnet_add_pair() - two hosts 10.0.n.1 and 10.0.n.2 and the wire between them
+ * vnet_add_pair() - two hosts 10.0.n.1, 2001:db8:n::1 and 10.0.n.2, 2001:db8:n::2, and the wire between them
  * @a_dir, @b_dir:	What a (b) sends meets
  *
  * Return: the first of two hosts that follow each other; aborts without memory

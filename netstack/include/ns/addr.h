@@ -6,7 +6,12 @@
 #include <stdint.h>
 #include <string.h>
 
-/** struct ns_addr - network byte order; IPv4 a.b.c.d is ::ffff:a.b.c.d (RFC 4291 2.5.5.2); all zero: unspecified of either family */
+/**
+ * struct ns_addr - network byte order; IPv4 a.b.c.d is ::ffff:a.b.c.d (RFC 4291 2.5.5.2); all zero: unspecified of either family
+ *
+ * A link-local address of IPv6 means nothing without its link (RFC 4007 6): it carries the link's
+ * zone, the low 16 bits of ns_link_config.ifindex, in octets 2 and 3, which are zero on any wire.
+ */
 struct ns_addr {
 	uint8_t b[16];
 };
@@ -67,4 +72,26 @@ static inline bool ns_addr_is_loopback(const struct ns_addr *a)
 static inline bool ns_addr_is_multicast(const struct ns_addr *a)
 {
 	return ns_addr_is_v4(a) ? (a->b[12] & 0xf0) == 0xe0 : a->b[0] == 0xff;
+}
+
+/** ns_addr_is_link_local() - fe80::/10; never true of IPv4 */
+static inline bool ns_addr_is_link_local(const struct ns_addr *a)
+{
+	return a->b[0] == 0xfe && (a->b[1] & 0xc0) == 0x80;
+}
+
+/** ns_addr_zone() - of a link-local address; 0 of any other */
+static inline uint16_t ns_addr_zone(const struct ns_addr *a)
+{
+	return ns_addr_is_link_local(a) ? (uint16_t)(a->b[2] << 8 | a->b[3]) : 0;
+}
+
+/** ns_addr_zoned() - @a with @zone when it is link-local, as it is otherwise; zone 0: as on the wire */
+static inline struct ns_addr ns_addr_zoned(struct ns_addr a, uint16_t zone)
+{
+	if (ns_addr_is_link_local(&a)) {
+		a.b[2] = (uint8_t)(zone >> 8);
+		a.b[3] = (uint8_t)zone;
+	}
+	return a;
 }

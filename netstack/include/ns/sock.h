@@ -47,6 +47,7 @@ enum ns_sockopt {
 	NS_SO_RCVBUF,       /* octets */
 	NS_SO_PRIORITY_TOS, /* IP_TOS octet */
 	NS_SO_TTL,
+	NS_SO_V6ONLY, /* -1: a socket of IPv4 (as opened); 0: of IPv6, :: hears IPv4 too; 1: IPv6 alone; before bind */
 	NS_TCP_NODELAY,   /* bool */
 	NS_TCP_CORK,      /* bool */
 	NS_TCP_QUICKACK,  /* bool */
@@ -83,7 +84,7 @@ ns_must_check int ns_sock_open(struct ns_stack *s, ns_sock *ret_sock);
 void ns_sock_set_user(struct ns_stack *s, ns_sock h, void *user);
 /** ns_sock_user() - as set; NULL for a handle that is stale or made up */
 void *ns_sock_user(struct ns_stack *s, ns_sock h);
-/** ns_sock_bind() - port 0: chosen (RFC 6056); -EADDRINUSE, -EADDRNOTAVAIL, -EINVAL already bound */
+/** ns_sock_bind() - 0.0.0.0 is all of IPv4, :: both families unless NS_SO_V6ONLY is 1; port 0: chosen (RFC 6056); -EADDRINUSE, -EADDRNOTAVAIL, -EINVAL already bound */
 ns_must_check int ns_sock_bind(struct ns_stack *s, ns_sock h, const struct ns_endpoint *local);
 ns_must_check int ns_sock_listen(struct ns_stack *s, ns_sock h, int backlog);
 /** ns_sock_connect() - starts; -EINPROGRESS, or at once -ENETUNREACH -EADDRNOTAVAIL -EISCONN -EALREADY ...; the result is NS_EV_CONNECTED or NS_EV_ERR */

@@ -67,6 +67,7 @@ struct ns_route {
 	uint32_t table;
 	uint8_t type; /* enum ns_route_type */
 	bool is_onlink;
+	bool is_v6; /* tells the family of a route whose addresses are all any */
 };
 
 enum ns_route_type {
@@ -95,6 +96,9 @@ ns_must_check int ns_stack_add_link(struct ns_stack *s, const struct ns_link_con
 				    uint32_t *ret_link_id);
 ns_must_check int ns_stack_add_addr(struct ns_stack *s, uint32_t link_id, const struct ns_addr *a,
 				    uint8_t prefix_len);
+/** ns_stack_deprecate_addr() - an IPv6 address that is not to be chosen if there is another (RFC 6724 5 rule 3), or is again */
+ns_must_check int ns_stack_deprecate_addr(struct ns_stack *s, uint32_t link_id,
+					  const struct ns_addr *a, bool is_deprecated);
 ns_must_check int ns_stack_add_route(struct ns_stack *s, const struct ns_route *r);
 /** ns_stack_add_neigh() - a permanent neighbour */
 ns_must_check int ns_stack_add_neigh(struct ns_stack *s, uint32_t link_id, const struct ns_addr *a,

@@ -72,6 +72,20 @@ START_TEST(a_frame_for_another_mac_is_not_ours)
 }
 END_TEST
 
+START_TEST(rfc2464_s7_groups_of_ipv6_that_nobody_hears_stay_out)
+{
+	static const uint8_t all_nodes[6] = { 0x33, 0x33, 0, 0, 0, 1 };
+	static const uint8_t joined[6] = { 0x33, 0x33, 0xff, 0, 0, 7 };
+	bool bcast = false;
+
+	ck_assert_int_eq(pull(all_nodes, other, 60, &bcast), DROP_NONE);
+	ck_assert(bcast);
+	ck_assert_int_eq(pull(joined, other, 60, &bcast), DROP_ETH_NOT_US);
+	link_hear6(rig.link, joined);
+	ck_assert_int_eq(pull(joined, other, 60, &bcast), DROP_NONE);
+}
+END_TEST
+
 START_TEST(a_group_address_is_no_source)
 {
 	bool bcast = false;
@@ -101,6 +115,7 @@ Suite *ether_suite(void)
 
 	tcase_add_test(t, a_frame_shorter_than_its_header_is_dropped);
 	tcase_add_test(t, a_frame_for_another_mac_is_not_ours);
+	tcase_add_test(t, rfc2464_s7_groups_of_ipv6_that_nobody_hears_stay_out);
 	tcase_add_test(t, a_group_address_is_no_source);
 	tcase_add_test(t, push_then_pull_gives_the_packet_back);
 	return s;

@@ -91,6 +91,74 @@ static void cut_and_compare(uint32_t len, uint8_t flags)
 	}
 }
 
+/* The super-frame of rig_super() over IPv6: another header between Ethernet and TCP. */
+static struct pkt *super6(uint32_t len, uint8_t flags)
+{
+	struct pkt *p = rig_super(&rig, len, flags);
+	uint32_t l4_len = pkt_len(p) - 34;
+	uint8_t *h;
+
+	ck_assert_ptr_nonnull(pkt_pull(p, 34));
+	h = pkt_push(p, 54);
+	memset(h, 0, 54);
+	h[12] = 0x86;
+	h[13] = 0xdd;
+	h[14] = 0x60;
+	put16(h + 18, l4_len);
+	h[20] = 6;
+	h[21] = 64;
+	h[22] = 0x20;
+	h[37] = 1;
+	h[38] = 0x20;
+	h[53] = 2;
+	p->l2_off = (uint16_t)p->head;
+	p->l3_off = (uint16_t)(p->l2_off + 14);
+	p->l4_off = (uint16_t)(p->l2_off + 54);
+	p->gso_type = PKT_GSO_TCP6;
+	return p;
+}
+
+START_TEST(frames_of_ipv6_are_cut_with_right_lengths_and_checksums)
+{
+	static const uint32_t lens[] = { 1, RIG_MSS, RIG_MSS + 1, 10000, 65463 };
+	static uint8_t whole[RIG_FRAME_MAX], got[RIG_FRAME_MAX];
+	const uint32_t hdr_len = RIG_HDR_LEN + 20;
+
+	for (size_t k = 0; k < NS_ARRAY_LEN(lens); k++) {
+		auto_free(pkt) super = super6(lens[k], TCP_ACK | TCP_FIN | TCP_CWR);
+		uint32_t left = lens[k], seq = 0xfffffff0;
+		struct pktq q;
+
+		ck_assert(pkt_copy_out(super, 0, whole, pkt_len(super)));
+		pktq_init(&q);
+		ck_assert_int_eq(offload_cut(super, &rig.pkts, &q), 0);
+		for (uint32_t i = 0; left > 0; i++) {
+			auto_free(pkt) p = pktq_pop(&q);
+			uint32_t n = left < RIG_MSS ? left : RIG_MSS;
+			uint8_t flags = TCP_ACK;
+			uint16_t pseudo;
+
+			flags |= i == 0 ? TCP_CWR : 0;
+			flags |= n == left ? TCP_FIN : 0;
+			ck_assert_ptr_nonnull(p);
+			ck_assert_uint_eq(pkt_len(p), hdr_len + n);
+			ck_assert(pkt_copy_out(p, 0, got, hdr_len + n));
+			ck_assert_mem_eq(got, whole, 18);
+			ck_assert_mem_eq(got + 20, whole + 20, 38);
+			ck_assert_uint_eq(get16(got + 18), hdr_len - 54 + n);
+			ck_assert_uint_eq(get16(got + 58) << 16 | get16(got + 60), seq);
+			ck_assert_uint_eq(got[67], flags);
+			ck_assert_mem_eq(got + hdr_len, whole + hdr_len + lens[k] - left, n);
+			pseudo = slowsum((uint16_t)(6 + hdr_len - 54 + n), got + 22, 32);
+			ck_assert_uint_eq(slowsum(pseudo, got + 54, hdr_len - 54 + n), 0xffff);
+			seq += n;
+			left -= n;
+		}
+		ck_assert_uint_eq(q.cnt, 0);
+	}
+}
+END_TEST
+
 START_TEST(cut_frames_are_byte_exact_at_every_edge_of_the_mss)
 {
 	static const uint32_t lens[] = { 1,
@@ -174,6 +242,7 @@ Suite *offload_suite(void)
 	Suite *s;
 	TCase *t = unit_suite("link/offload", setup, teardown, &s);
 
+	tcase_add_test(t, frames_of_ipv6_are_cut_with_right_lengths_and_checksums);
 	tcase_add_test(t, cut_frames_are_byte_exact_at_every_edge_of_the_mss);
 	tcase_add_test(t, psh_and_fin_stay_on_the_last_and_cwr_on_the_first);
 	tcase_add_test(t, cut_refers_to_the_payload_and_copies_nothing);

@@ -79,9 +79,11 @@ void rig_init(struct rig *r)
 	ck_assert_ptr_nonnull(r->net);
 	net_register(r->net, RIG_PROTO, &ops, r);
 	for (uint32_t i = 1; i <= 2; i++) {
-		struct ns_link_config c = {
-			.mtu = 1500, .is_up = true, .gso = NS_GSO_HW, .ops = &link_ops
-		};
+		struct ns_link_config c = { .ifindex = RIG_ZONE + i - 1,
+					    .mtu = 1500,
+					    .is_up = true,
+					    .gso = NS_GSO_HW,
+					    .ops = &link_ops };
 		struct ns_addr a = ns_addr_v4(i == 1 ? RIG_US : 0x0a080002);
 		uint32_t id = 0;
 

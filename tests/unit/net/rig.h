@@ -19,6 +19,7 @@
 
 enum {
 	RIG_FRAMES = 256,
+	RIG_ZONE = 0x1107, /* ifindex of link 1, and with it its zone; link 2 has the next */
 	RIG_PROTO = 6, /* the transport's number: TCP's, so that sequence numbers are looked at */
 };
 

@@ -4,11 +4,15 @@
 
 #include "unit.h"
 
+Suite *addr6_suite(void);
 Suite *arp_suite(void);
 Suite *demux_suite(void);
 Suite *demux_kernel_suite(void);
 Suite *icmp_suite(void);
+Suite *icmp6_suite(void);
 Suite *ip4_suite(void);
+Suite *ip6_suite(void);
+Suite *ndp_suite(void);
 Suite *neigh_suite(void);
 Suite *net_suite(void);
 Suite *route_suite(void);

@@ -297,9 +297,7 @@ END_TEST
 
 START_TEST(other_ethertypes_are_dropped)
 {
-	static const uint16_t types[] = {
-		0, 1, 0x2e, 0x05dc, 0x8100, 0x88a8, 0x86dd, 0x8035, 0xffff
-	};
+	static const uint16_t types[] = { 0, 1, 0x2e, 0x05dc, 0x8100, 0x88a8, 0x8035, 0xffff };
 
 	for (size_t i = 0; i < NS_ARRAY_LEN(types); i++) {
 		good(0);

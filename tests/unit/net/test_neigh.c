@@ -29,16 +29,18 @@ static void zero_random(void *ctx, void *buf, size_t len)
 	memset(buf, 0x80, len); /* reachable time: 30 s */
 }
 
-static void on_solicit(void *ctx, const struct neigh *n, bool is_unicast)
+static void on_solicit(void *ctx, const struct neigh *n, bool is_unicast, struct mono at)
 {
 	(void)ctx;
+	(void)at;
 	(void)n;
 	asked_all += !is_unicast;
 	asked_one += is_unicast;
 }
 
-static void on_failed(void *ctx, const struct pkt *p, struct mono at)
+static void on_failed(void *ctx, const struct link *l, const struct pkt *p, struct mono at)
 {
+	(void)l;
 	(void)ctx;
 	ck_assert_uint_gt(pkt_len(p), 0);
 	ck_assert_uint_eq(at.ns, now.ns);

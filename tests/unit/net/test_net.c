@@ -154,16 +154,6 @@ START_TEST(no_address_at_all_means_this_host)
 }
 END_TEST
 
-START_TEST(ipv6_is_not_there_yet)
-{
-	struct ns_addr v6 = { { 0x20, 1, [15] = 1 } };
-	struct dst d;
-
-	ck_assert_int_eq(net_route(rig.net, &v6, NULL, &d), -EAFNOSUPPORT);
-	ck_assert_int_eq(net_add_addr(rig.net, 1, &v6, 64), -EAFNOSUPPORT);
-}
-END_TEST
-
 START_TEST(local_routes_are_addresses_too)
 {
 	struct ns_route r = { .dst = ns_addr_v4(0xc0000200),
@@ -281,7 +271,6 @@ Suite *net_suite(void)
 	tcase_add_test(c, route_types_and_groups_refuse_as_linux_does);
 	tcase_add_test(c, loopback_is_never_a_source_on_the_wire);
 	tcase_add_test(c, no_address_at_all_means_this_host);
-	tcase_add_test(c, ipv6_is_not_there_yet);
 	tcase_add_test(c, local_routes_are_addresses_too);
 	tcase_add_test(c, what_the_kernel_had_may_be_told_twice);
 	tcase_add_test(c, nonsense_in_the_configuration_is_refused);

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * addr6.c - our IPv6 addresses, the source of a packet, its path
+ *
+ * Theory of operation
+ *
+ * Addresses come from the configuration and stay until it takes them away: nothing on the wire adds,
+ * changes or removes one. Duplicate address detection is not done here: who configured them did it.
+ *
+ * addr6_src_for() compares candidates pairwise by the rules of RFC 6724 5, first difference wins:
+ *
+ *   1    the destination itself
+ *   2    the smallest scope that reaches it
+ *   3    not deprecated
+ *   5    on the link the packet leaves by
+ *   6    same label (the default policy table of RFC 6724 2.1)
+ *   8    longest common prefix, no longer than the source's own
+ *
+ * Rule 4 (mobile home) has no meaning here, 5.5 neither since no router is learned from the wire; 7
+ * (temporary addresses) is left out: the configuration's order decides. Candidates are the addresses
+ * of all links, as in Linux; link-local ones only of the link itself.
+ *
+ * Limits: ADDRS_MAX addresses, then -ENOSPC.
+ *
+ * References: RFC 6724 2.1, 3.1, 5; RFC 4291 2.7.1; RFC 4007 6; linux v6.1 net/ipv6/addrconf.c
+ * ipv6_get_saddr_eval().
+ */
+#include "net/addr6.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "link/link.h"
+#include "net/net_int.h"
+#include "wire/ip6.h"
+
+enum {
+	ADDRS_MAX = 4096,
+	SCOPE_LINK = 2, /* RFC 4291 2.7 */
+	SCOPE_SITE = 5,
+	SCOPE_GLOBAL = 14,
+	ADDR_BITS = 128,
+	SOLICITED_BITS = 104, /* of ff02::1:ff00:0/104 */
+};
+
+static const struct ns_addr all_nodes = { { 0xff, 2, [15] = 1 } };
+static const struct ns_addr solicited_prefix = { { 0xff, 2, [11] = 1, [12] = 0xff } };
+
+/** addr6_done() - forget all */
+void addr6_done(struct addr6_list *l)
+{
+	free(l->v);
+	*l = (struct addr6_list){ 0 };
+}
+
+/** addr6_solicited_node() - RFC 4291 2.7.1: the group that is asked for @a's MAC */
+struct ns_addr addr6_solicited_node(const struct ns_addr *a)
+{
+	struct ns_addr g = solicited_prefix;
+
+	memcpy(g.b + SOLICITED_BITS / 8, a->b + SOLICITED_BITS / 8,
+	       sizeof(g.b) - SOLICITED_BITS / 8);
+	return g;
+}
+
+static struct addr6 *find(const struct net *n, uint32_t link_id, const struct ns_addr *a)
+{
+	for (uint32_t i = 0; i < n->addrs6.cnt; i++)
+		if (n->addrs6.v[i].link_id == link_id && ns_addr_eq(&n->addrs6.v[i].addr, a))
+			return &n->addrs6.v[i];
+	return NULL;
+}
+
+/** addr6_find() - @a (zoned) as an address of @l, borrowed until addresses change, or NULL */
+const struct addr6 *addr6_find(const struct net *n, const struct link *l, const struct ns_addr *a)
+{
+	return find(n, l->id, a);
+}
+
+/** addr6_is_group() - RFC 4291 2.8: does a host with our addresses hear @group on @l? */
+bool addr6_is_group(const struct net *n, const struct link *l, const struct ns_addr *group)
+{
+	if (ns_addr_eq(group, &all_nodes))
+		return true;
+	if (memcmp(group->b, solicited_prefix.b, SOLICITED_BITS / 8) != 0)
+		return false;
+	for (uint32_t i = 0; i < n->addrs6.cnt; i++) {
+		const struct addr6 *a = &n->addrs6.v[i];
+
+		if (a->link_id == l->id &&
+		    memcmp(a->addr.b + SOLICITED_BITS / 8, group->b + SOLICITED_BITS / 8,
+			   sizeof(group->b) - SOLICITED_BITS / 8) == 0)
+			return true;
+	}
+	return false;
+}
+
+/** addr6_rezone() - a packet of ours came back by the loop: which of our links is @a of? */
+struct ns_addr addr6_rezone(const struct net *n, struct ns_addr a)
+{
+	if (!ns_addr_is_link_local(&a))
+		return a;
+	for (uint32_t i = 0; i < n->addrs6.cnt; i++) {
+		struct ns_addr ours = ns_addr_zoned(n->addrs6.v[i].addr, 0);
+
+		if (ns_addr_eq(&ours, &a))
+			return n->addrs6.v[i].addr;
+	}
+	return a;
+}
+
+static int remember(struct addr6_list *l, const struct addr6 *a)
+{
+	if (l->cnt >= ADDRS_MAX)
+		return -ENOSPC;
+	if (l->cnt == l->cap) {
+		uint32_t cap = l->cap ? l->cap * 2 : 16;
+		struct addr6 *v = malloc(cap * sizeof(*v));
+
+		if (!v)
+			return -ENOMEM;
+		if (l->cnt)
+			memcpy(v, l->v, l->cnt * sizeof(*v));
+		free(l->v);
+		l->v = v;
+		l->cap = cap;
+	}
+	l->v[l->cnt++] = *a;
+	return 0;
+}
+
+/* linux v6.1 net/ipv6/addrconf.c: the address itself, and its prefix on the link */
+static int add_routes(struct net *n, const struct addr6 *a)
+{
+	struct ns_route r = {
+		.dst = a->addr,
+		.prefix_len = ADDR_BITS,
+		.prefsrc = a->addr,
+		.link_id = a->link_id,
+		.table = ROUTE_TABLE_LOCAL,
+		.type = NS_ROUTE_LOCAL,
+		.is_v6 = true,
+	};
+	int err = route_add(&n->routes, &r);
+
+	if (err < 0 || a->prefix_len == ADDR_BITS || a->prefix_len == 0)
+		return err;
+	r.prefix_len = a->prefix_len;
+	r.prefsrc = (struct ns_addr){ { 0 } }; /* RFC 6724 chooses */
+	r.table = ROUTE_TABLE_MAIN;
+	r.type = NS_ROUTE_UNICAST;
+	return route_add(&n->routes, &r);
+}
+
+/**
+ * addr6_add() - net_add_addr() for IPv6
+ * @n:		IP layer
+ * @link_id:	Link it is on, one that exists
+ * @a:		Address; zoned here
+ * @prefix_len:	Bits of its prefix; 128: no route but to itself
+ *
+ * Return: 0 (also when it is there), -EINVAL, -ENOSPC, -ENOMEM
+ */
+int addr6_add(struct net *n, uint32_t link_id, const struct ns_addr *a, uint8_t prefix_len)
+{
+	struct addr6 entry = { .addr = ns_addr_zoned(*a, link_zone(n->links[link_id])),
+			       .link_id = link_id,
+			       .prefix_len = prefix_len };
+	int err = 0;
+
+	if (prefix_len > ADDR_BITS || ns_addr_is_any(a) || ns_addr_is_multicast(a) ||
+	    (ns_addr_is_loopback(a) && link_id != LINK_LOOP_ID))
+		return -EINVAL;
+	if (!find(n, link_id, &entry.addr))
+		err = remember(&n->addrs6, &entry);
+	link_hear6(n->links[link_id],
+		   (const uint8_t[]){ 0x33, 0x33, 0xff, a->b[13], a->b[14], a->b[15] });
+	return err < 0 ? err : add_routes(n, &entry);
+}
+
+/** addr6_deprecate() - the preferred lifetime is over (or not): 0, -EADDRNOTAVAIL */
+int addr6_deprecate(struct net *n, uint32_t link_id, const struct ns_addr *a, bool is_deprecated)
+{
+	struct ns_addr zoned = ns_addr_zoned(*a, link_zone(n->links[link_id]));
+	struct addr6 *entry = find(n, link_id, &zoned);
+
+	if (!entry)
+		return -EADDRNOTAVAIL;
+	entry->is_deprecated = is_deprecated;
+	return 0;
+}
+
+/* RFC 6724 3.1 */
+static int scope_of(const struct ns_addr *a)
+{
+	if (ns_addr_is_multicast(a))
+		return a->b[1] & 0x0f;
+	if (ns_addr_is_link_local(a) || ns_addr_is_loopback(a))
+		return SCOPE_LINK;
+	if (a->b[0] == 0xfe && (a->b[1] & 0xc0) == 0xc0)
+		return SCOPE_SITE;
+	return SCOPE_GLOBAL;
+}
+
+static uint32_t common_bits(const struct ns_addr *a, const struct ns_addr *b)
+{
+	for (uint32_t i = 0; i < sizeof(a->b); i++) {
+		uint32_t diff = a->b[i] ^ b->b[i];
+
+		if (diff)
+			return i * 8 + (uint32_t)__builtin_clz(diff) - 24;
+	}
+	return ADDR_BITS;
+}
+
+/* RFC 6724 2.1, without IPv4-mapped, which is another family here. */
+static int label_of(const struct ns_addr *a)
+{
+	static const struct {
+		struct ns_addr prefix;
+		uint8_t bits, label;
+	} policy[] = {
+		{ { { [15] = 1 } }, 128, 0 },   /* ::1 */
+		{ { { 0 } }, 96, 3 },           /* IPv4-compatible */
+		{ { { 0x20, 1 } }, 32, 5 },     /* Teredo */
+		{ { { 0x20, 2 } }, 16, 2 },     /* 6to4 */
+		{ { { 0x3f, 0xfe } }, 16, 12 }, /* 6bone */
+		{ { { 0xfe, 0xc0 } }, 10, 11 }, /* site-local */
+		{ { { 0xfc } }, 7, 13 },        /* unique local */
+	};
+
+	for (size_t i = 0; i < NS_ARRAY_LEN(policy); i++)
+		if (common_bits(a, &policy[i].prefix) >= policy[i].bits)
+			return policy[i].label;
+	return 1;
+}
+
+static uint32_t prefix_match(const struct addr6 *a, const struct ns_addr *dst)
+{
+	return ns_min_u(common_bits(&a->addr, dst), a->prefix_len);
+}
+
+/* RFC 6724 5: is @a the better source for @dst out of @l? */
+static bool is_better(const struct addr6 *a, const struct addr6 *b, const struct link *l,
+		      const struct ns_addr *dst)
+{
+	int scope_a = scope_of(&a->addr), scope_b = scope_of(&b->addr), to = scope_of(dst);
+	bool is_a, is_b;
+
+	is_a = ns_addr_eq(&a->addr, dst); /* 1 */
+	is_b = ns_addr_eq(&b->addr, dst);
+	if (is_a != is_b)
+		return is_a;
+	if (scope_a != scope_b) /* 2 */
+		return scope_a < scope_b ? scope_a >= to : scope_b < to;
+	if (a->is_deprecated != b->is_deprecated) /* 3 */
+		return b->is_deprecated;
+	is_a = a->link_id == l->id; /* 5 */
+	is_b = b->link_id == l->id;
+	if (is_a != is_b)
+		return is_a;
+	is_a = label_of(&a->addr) == label_of(dst); /* 6 */
+	is_b = label_of(&b->addr) == label_of(dst);
+	if (is_a != is_b)
+		return is_a;
+	return prefix_match(a, dst) > prefix_match(b, dst); /* 8 */
+}
+
+static bool is_candidate(const struct net *n, const struct addr6 *a, const struct link *l)
+{
+	if (ns_addr_is_loopback(&a->addr))
+		return l->is_loop;
+	if (a->link_id == l->id)
+		return true;
+	return !ns_addr_is_link_local(&a->addr) && n->links[a->link_id]->config.is_up;
+}
+
+/**
+ * addr6_src_for() - the source address for a packet
+ * @n:		IP layer
+ * @l:		Link it leaves by
+ * @dst:	Its destination, zoned; may be a group
+ * @ret_src:	Zoned
+ *
+ * Return: false when no address of ours can be it
+ */
+bool addr6_src_for(const struct net *n, const struct link *l, const struct ns_addr *dst,
+		   struct ns_addr *ret_src)
+{
+	const struct addr6 *best = NULL;
+	bool is_link_only = scope_of(dst) <= SCOPE_LINK;
+
+	for (uint32_t i = 0; i < n->addrs6.cnt; i++) {
+		const struct addr6 *a = &n->addrs6.v[i];
+
+		if (!is_candidate(n, a, l) || (is_link_only && a->link_id != l->id))
+			continue;
+		if (!best || is_better(a, best, l, dst))
+			best = a;
+	}
+	if (best)
+		*ret_src = best->addr;
+	return best != NULL;
+}
+
+static int route_out(const struct net *n, const struct ns_route *r, const struct ns_addr *dst,
+		     struct dst *d)
+{
+	d->link = n->links[r->link_id];
+	d->nexthop = ns_addr_is_any(&r->gateway) ? *dst : r->gateway;
+	d->mtu = d->link->config.mtu;
+	if (d->mtu < IP6_MTU_MIN) /* RFC 8200 5: no IPv6 on such a link */
+		return -ENETUNREACH;
+	if (r->mtu && r->mtu < d->mtu)
+		d->mtu = ns_max_u(r->mtu, IP6_MTU_MIN);
+	if (ns_addr_is_loopback(&d->src) && !d->link->is_loop)
+		return -EINVAL;
+	if (!ns_addr_is_any(&d->src))
+		return 0;
+	d->src = r->prefsrc;
+	if (ns_addr_is_any(&d->src) && !addr6_src_for(n, d->link, dst, &d->src))
+		return -EADDRNOTAVAIL; /* linux ip6_dst_lookup_tail() */
+	return 0;
+}
+
+/**
+ * addr6_route() - net_route() for IPv6
+ * @n:		IP layer
+ * @dst:	Zoned; not any
+ * @d:		src is set or any; the rest is filled in
+ *
+ * Return: as net_route()
+ */
+int addr6_route(const struct net *n, const struct ns_addr *dst, struct dst *d)
+{
+	const struct ns_route *r = NULL;
+	int err;
+
+	if (ns_addr_is_multicast(dst))
+		return -ENETUNREACH;
+	err = route_find(&n->routes, dst, &r);
+	if (err < 0)
+		return err;
+	if (r->type != NS_ROUTE_LOCAL)
+		return route_out(n, r, dst, d);
+	d->link = n->links[LINK_LOOP_ID];
+	d->nexthop = *dst;
+	d->mtu = LINK_LOOP_MTU;
+	if (ns_addr_is_any(&d->src))
+		d->src = *dst; /* RFC 6724 5 rule 1 */
+	return 0;
+}

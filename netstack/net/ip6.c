@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ip6.c - IPv6 in and out, RFC 8200
+ *
+ * Theory of operation
+ *
+ * Input is ip4.c's row of checks for the sibling: version and length, source, destination, extension
+ * headers (net/ip6_ext.c). What survives goes to the transport with its addresses in an ip_rx. Here
+ * link-local addresses get their zone, and lose it again on the way out (ns/addr.h); an address from
+ * the wire that has those octets set, or that would pass for IPv4 inside the stack (::ffff:0:0/96),
+ * is no address.
+ *
+ * A packet is ours if the local routing table says so, whatever link it came by; link-local ones by
+ * their zone only on their link. ::1 is only believed from the loop link. Of groups we hear all-nodes
+ * and the solicited-node groups of our addresses on the link.
+ *
+ * A super-frame is one packet whose payload length covers all of its segments.
+ *
+ * Output puts the header in front, with a flow label by RFC 6437 3: a keyed hash of addresses, ports
+ * and protocol, the same for all packets of a connection and of no use to guess another's. There
+ * are no fragments: who sends more than the path takes gets -EMSGSIZE.
+ */
+#include "net/ip6.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "link/ether.h"
+#include "net/icmp6.h"
+#include "net/ip6_ext.h"
+#include "net/net_int.h"
+#include "wire/icmp6.h"
+#include "wire/ip4.h"
+#include "wire/ip6.h"
+
+enum {
+	HOP_LIMIT_DEFAULT = 64,
+	FLOW_LABEL_BITS = 20,
+};
+
+/* Length; @p is cut to the packet. */
+static enum drop check_header(struct pkt *p)
+{
+	const struct ip6_hdr *h = (const struct ip6_hdr *)(const void *)pkt_data(p);
+	uint32_t len;
+
+	if (p->len < sizeof(*h))
+		return DROP_TOO_SHORT;
+	len = be16_get(h->payload_len) + (uint32_t)sizeof(*h);
+	if (len == sizeof(*h) && p->gso_size)
+		len = pkt_len(p);
+	if (ip6_version(h) != 6 || len > pkt_len(p))
+		return DROP_IP6_BAD_HEADER;
+	pkt_trim(p, len);
+	return DROP_NONE;
+}
+
+/* From the wire: @ret_a zoned; false when it is none that a packet may have. */
+static bool addr_read(const struct net *n, const struct link *l, const uint8_t wire[16],
+		      struct ns_addr *ret_a)
+{
+	memcpy(ret_a->b, wire, sizeof(ret_a->b));
+	if (ns_addr_is_v4(ret_a) || ns_addr_zone(ret_a) != 0)
+		return false;
+	if (l->is_loop)
+		*ret_a = addr6_rezone(n, *ret_a);
+	else
+		*ret_a = ns_addr_zoned(*ret_a, link_zone(l));
+	return l->is_loop || !ns_addr_is_loopback(ret_a);
+}
+
+/* RFC 4291 2.5.2, 2.5.3, 2.7: what no packet from a wire comes from */
+static bool is_bad_src(const struct net *n, const struct link *l, const struct ns_addr *a)
+{
+	if (ns_addr_is_multicast(a))
+		return true;
+	return !l->is_loop && !ns_addr_is_any(a) && route_find_local(&n->routes, a) != NULL;
+}
+
+/* Sets @ret_is_mcast; false: not for us. */
+static bool is_for_us(const struct net *n, const struct link *l, const struct ns_addr *a,
+		      bool *ret_is_mcast)
+{
+	const struct ns_route *r;
+
+	if (ns_addr_is_multicast(a)) {
+		*ret_is_mcast = true;
+		return addr6_is_group(n, l, a);
+	}
+	r = route_find_local(&n->routes, a);
+	return r && r->type == NS_ROUTE_LOCAL;
+}
+
+static enum drop check_addrs(const struct net *n, const struct link *l, const struct ip6_hdr *h,
+			     struct ip_rx *ip)
+{
+	if (!addr_read(n, l, h->src, &ip->src) || is_bad_src(n, l, &ip->src))
+		return DROP_IP6_BAD_SRC;
+	if (!addr_read(n, l, h->dst, &ip->dst) || !is_for_us(n, l, &ip->dst, &ip->is_bcast))
+		return DROP_IP6_NOT_US;
+	return DROP_NONE;
+}
+
+/* RFC 4443 2.4 (e.1): is @p, its head at the IPv6 header, an error about something? */
+static bool is_icmp_error(const struct pkt *p)
+{
+	uint8_t proto, type;
+	uint32_t off;
+
+	return ip6_ext_find_l4(p, &off, &proto) && proto == IP_PROTO_ICMP6 &&
+	       (!pkt_copy_out(p, off, &type, sizeof(type)) || icmp6_is_error(type));
+}
+
+/* The walk ended in @why, which the sender may want to know; @p's head is at the IPv6 header. */
+static enum drop walk_failed(struct net *n, const struct pkt *p, const struct ip_rx *ip,
+			     const struct ip6_walk *w, enum drop why, struct mono now)
+{
+	struct icmp6_say say = { .type = ICMP6_PARAM_PROBLEM,
+				 .code = w->code,
+				 .arg = w->pointer,
+				 .is_for_groups = w->is_told_to_groups };
+
+	if (w->is_told && !is_icmp_error(p))
+		icmp6_error(n, p, ip, &say, now);
+	return why;
+}
+
+static enum drop deliver(struct net *n, struct pkt *p, const struct ip_rx *ip,
+			 const struct ip6_walk *w, struct mono now)
+{
+	const struct net_proto *proto = &n->protos[ip->proto];
+	struct icmp6_say say = { .type = ICMP6_PARAM_PROBLEM,
+				 .code = ICMP6_PARAM_NEXT,
+				 .arg = w->next_at };
+
+	if (ip->proto == IP_PROTO_ICMP6)
+		return icmp6_input(n, p, ip, w->is_fragment, now);
+	if (ns_addr_is_any(&ip->src)) {
+		pkt_free(p);
+		return DROP_IP6_BAD_SRC;
+	}
+	/* UDP speaks IPv4 alone as yet: no port of it is open here */
+	if (proto->ops && ip->proto != IP_PROTO_UDP)
+		return proto->ops->input(proto->self, p, ip, now);
+	if (ip->proto == IP6_NEXT_NONE) {
+		pkt_free(p);
+		return DROP_IP6_NO_NEXT;
+	}
+	if (ip->proto == IP_PROTO_UDP)
+		say = (struct icmp6_say){ .type = ICMP6_UNREACH, .code = ICMP6_UNREACH_PORT };
+	icmp6_error(n, p, ip, &say, now);
+	pkt_free(p);
+	return DROP_IP_PROTO;
+}
+
+/**
+ * ip6_input() - one received packet
+ * @n:		IP layer
+ * @l:		Link it came by
+ * @p:		Packet, its head at the IPv6 header, l3_off set; Consumes @p
+ * @is_mcast:	It came to a group address of the link
+ * @now:	Time
+ *
+ * Return: DROP_NONE when it was accepted, or why not
+ */
+enum drop ip6_input(struct net *n, struct link *l, struct pkt *p, bool is_mcast, struct mono now)
+{
+	auto_free(pkt) mine = p;
+	enum drop why = check_header(p);
+	struct ip6_walk walk = { .off = IP6_HDR_LEN, .next_at = IP6_NEXT_OFF };
+	const struct ip6_hdr *h;
+	struct ip_rx ip;
+
+	if (why != DROP_NONE)
+		return why;
+	h = (const struct ip6_hdr *)(const void *)pkt_data(p);
+	ip = (struct ip_rx){
+		.link = l,
+		.ttl = h->hop_limit,
+		.tos = ip6_traffic_class(h),
+		.is_bcast = is_mcast,
+	};
+	why = check_addrs(n, l, h, &ip);
+	if (why != DROP_NONE)
+		return why;
+	walk.next = h->next;
+	if (ns_unlikely(ip6_is_ext(walk.next))) {
+		why = ip6_ext_walk(p, &walk);
+		if (why != DROP_NONE)
+			return walk_failed(n, p, &ip, &walk, why, now);
+	}
+	NS_BUG_ON(!pkt_pull(p, walk.off));
+	ip.proto = walk.next;
+	p->l4_off = (uint16_t)p->head;
+	ip.csum_ok = net_is_csum_trusted(p);
+	return deliver(n, take(mine), &ip, &walk, now);
+}
+
+/* RFC 6437 3: 20 bits, not zero. */
+static uint32_t flow_label(struct net *n, const struct ip_tx *ip, const struct pkt *p)
+{
+	struct ip6_flow *f = &n->flow6;
+	uint8_t key[2 * sizeof(struct ns_addr) + sizeof(f->ports) + 1];
+	uint32_t ports = 0;
+
+	if (p->len >= sizeof(ports))
+		memcpy(&ports, pkt_data(p), sizeof(ports));
+	if (f->label && f->ports == ports && f->proto == ip->proto &&
+	    ns_addr_eq(&f->src, &ip->src) && ns_addr_eq(&f->dst, &ip->dst))
+		return f->label;
+	*f = (struct ip6_flow){
+		.src = ip->src, .dst = ip->dst, .ports = ports, .proto = ip->proto
+	};
+	if (ip->proto != IP_PROTO_TCP && ip->proto != IP_PROTO_UDP)
+		ports = 0; /* no ports there */
+	memcpy(key, ip->src.b, sizeof(ip->src));
+	memcpy(key + sizeof(ip->src), ip->dst.b, sizeof(ip->dst));
+	memcpy(key + 2 * sizeof(ip->src), &ports, sizeof(ports));
+	key[sizeof(key) - 1] = ip->proto;
+	f->label = (uint32_t)hash_sip(&n->core->key, key, sizeof(key)) >> (32 - FLOW_LABEL_BITS);
+	if (f->label == 0)
+		f->label = 1;
+	return f->label;
+}
+
+/* RFC 2464 7: the low 32 bits of the group. */
+static void group_mac(const struct ns_addr *group, uint8_t mac[ETH_ADDR_LEN])
+{
+	mac[0] = mac[1] = 0x33;
+	memcpy(mac + 2, group->b + 12, 4);
+}
+
+static int xmit(struct net *n, const struct dst *d, struct pkt *p, struct mono now)
+{
+	struct link *l = d->link;
+	uint8_t mac[ETH_ADDR_LEN];
+
+	if (l->is_loop)
+		return link_output(l, p);
+	if (ns_unlikely(ns_addr_is_multicast(&d->nexthop)))
+		group_mac(&d->nexthop, mac);
+	else if (l->config.is_noarp)
+		memcpy(mac, l->config.mac, sizeof(mac)); /* linux ndisc_constructor() */
+	else
+		return neigh_output(n->neighs6, l, &d->nexthop, p, now);
+	ether_push(l, p, mac, ETH_TYPE_IP6);
+	return link_output(l, p);
+}
+
+/* The header in front of @p, which stays the caller's; 0 or -EMSGSIZE. */
+static int push_header(struct net *n, const struct dst *d, const struct ip_tx *ip, struct pkt *p)
+{
+	struct ns_addr src = ns_addr_zoned(ip->src, 0), dst = ns_addr_zoned(ip->dst, 0);
+	uint32_t len = pkt_len(p), label;
+	struct ip6_hdr *h;
+
+	if (ns_unlikely(len > IP6_LEN_MAX || (p->gso_segs <= 1 && len + IP6_HDR_LEN > d->mtu))) {
+		stat_inc(n->core->stats, STAT_LINK_TX_TOO_LONG);
+		return -EMSGSIZE;
+	}
+	label = flow_label(n, ip, p);
+	p->l4_off = (uint16_t)p->head;
+	h = PKT_PUSH(p, struct ip6_hdr);
+	p->l3_off = (uint16_t)p->head;
+	*h = (struct ip6_hdr){
+		.vtf = be32(UINT32_C(6) << 28 | (uint32_t)ip->tos << FLOW_LABEL_BITS | label),
+		.payload_len = be16((uint16_t)len),
+		.next = ip->proto,
+		.hop_limit = ip->ttl ? ip->ttl : HOP_LIMIT_DEFAULT,
+	};
+	memcpy(h->src, src.b, sizeof(h->src));
+	memcpy(h->dst, dst.b, sizeof(h->dst));
+	return 0;
+}
+
+/**
+ * ip6_output() - net_output() for IPv6
+ * @n:		IP layer
+ * @d:		Path
+ * @ip:		What goes into the header; addresses zoned
+ * @p:		Packet, its head at the transport header; Consumes @p
+ * @now:	Time
+ *
+ * Return: 0, -EMSGSIZE when it fits neither the path nor the length field, or what the neighbour
+ * table or the link say
+ */
+int ip6_output(struct net *n, const struct dst *d, const struct ip_tx *ip, struct pkt *p,
+	       struct mono now)
+{
+	int r = push_header(n, d, ip, p);
+
+	if (ns_likely(r == 0))
+		return xmit(n, d, p, now);
+	pkt_free(p);
+	return r;
+}
+
+/** ip6_output_to() - the same to a MAC that is known, past the neighbour table; @d's link is not the loop */
+int ip6_output_to(struct net *n, const struct dst *d, const struct ip_tx *ip, struct pkt *p,
+		  const uint8_t mac[ETH_ADDR_LEN])
+{
+	int r = push_header(n, d, ip, p);
+
+	if (r < 0) {
+		pkt_free(p);
+		return r;
+	}
+	ether_push(d->link, p, mac, ETH_TYPE_IP6);
+	return link_output(d->link, p);
+}
