@@ -363,7 +363,7 @@ static void sock_replay(struct agent *a, struct asock *s)
 		dgram_replay(a, s);
 		return;
 	}
-	aopt_opts(&s->opts, &b.opts);
+	sock_opts(s, &b.opts);
 	l.opts = b.opts;
 	if (s->state == ASOCK_BOUND || s->state == ASOCK_LISTEN)
 		agent_send(a, IPC_BIND, &b);

@@ -43,6 +43,14 @@ static int addr_in6(const uint8_t *raw, int len, enum args_use use, struct args_
 			       : addr_in4(raw, len, use, ret_addr);
 	memcpy(ret_addr->ep.addr.b, &in6.sin6_addr, sizeof(ret_addr->ep.addr.b));
 	ret_addr->ep.port = ntohs(in6.sin6_port);
+	if (!ns_addr_is_link_local(&ret_addr->ep.addr))
+		return 0;
+	/* linux v6.1 __inet6_bind(), tcp_v6_connect(): of which link? Ours have 16 bits for it */
+	if (in6.sin6_scope_id == 0 || ns_addr_zone(&ret_addr->ep.addr) != 0)
+		return -EINVAL;
+	if (in6.sin6_scope_id > UINT16_MAX)
+		return -ENODEV;
+	ret_addr->ep.addr = ns_addr_zoned(ret_addr->ep.addr, (uint16_t)in6.sin6_scope_id);
 	return 0;
 }
 
@@ -80,11 +88,14 @@ union sockaddr_any {
 /** sockaddr_from() - Return: octets of it */
 static int32_t sockaddr_from(int family, const struct ns_endpoint *ep, union sockaddr_any *sa)
 {
+	struct ns_addr wire = ns_addr_zoned(ep->addr, 0);
+
 	memset(sa, 0, sizeof(*sa));
 	if (family == AF_INET6) {
 		sa->in6.sin6_family = AF_INET6;
 		sa->in6.sin6_port = htons(ep->port);
-		memcpy(&sa->in6.sin6_addr, ep->addr.b, sizeof(sa->in6.sin6_addr));
+		memcpy(&sa->in6.sin6_addr, wire.b, sizeof(sa->in6.sin6_addr));
+		sa->in6.sin6_scope_id = ns_addr_zone(&ep->addr);
 		return sizeof(sa->in6);
 	}
 	sa->in.sin_family = AF_INET;

@@ -52,7 +52,9 @@ struct args_addr {
  * linux v6.1 net/socket.c move_addr_to_kernel(), net/ipv4/af_inet.c __inet_bind(), inet_stream_connect(),
  * net/ipv6/af_inet6.c inet6_bind_sk()
  *
- * Return: 0, -EFAULT, -EINVAL, -EAFNOSUPPORT
+ * A link-local address of IPv6 gets its scope as zone (ns/addr.h), and needs one.
+ *
+ * Return: 0, -EFAULT, -EINVAL, -EAFNOSUPPORT, -ENODEV
  */
 ns_must_check int args_addr_in(const struct args_mem *mem, int family, enum args_use use,
 			       uint64_t addr, uint64_t len, struct args_addr *ret_addr);

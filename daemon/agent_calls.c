@@ -13,10 +13,10 @@
  *                           poll, epoll with EPOLLET or EPOLLEXCLUSIVE count as they would natively
  *   reset                   an octet unread in our end when it is closed
  *
- * IPv6: the namespace has no IPv6 wire here. A socket of AF_INET6 carries IPv4 by mapped addresses
- * (RFC 3493 3.7), which is all that a dual-stack server or client needs then; addresses that are not
- * mapped are -EADDRNOTAVAIL and -ENETUNREACH, a socket with IPV6_V6ONLY binds and never hears
- * anything.
+ * IPv6: the stack has both families in one address type, IPv4 as mapped (RFC 3493 3.7), so a socket
+ * of AF_INET6 needs no second path: what differs is how addresses are laid out, and IPV6_V6ONLY,
+ * which the stack is told of with every bind, listen and connect (sock_opts()). Datagrams carry IPv4
+ * alone as yet: see has_no_wire().
  *
  * Deviations: a program that reads or writes a socket it never connected meets the pair, not -ENOTCONN;
  * connect() after a failed non-blocking connect() is refused (the pair has shown the failure).
@@ -176,23 +176,16 @@ bool has_no_wire(const struct asock *s, const struct ns_addr *addr)
 	return s->family == AF_INET6 && !ns_addr_is_v4(addr) && !ns_addr_is_any(addr);
 }
 
-/** bind_v6only() - a port nobody can reach; kept here alone */
-static int64_t bind_v6only(struct agent *a, struct asock *s, const struct ns_endpoint *ep)
+/** is_v6only() - it carries no mapped IPv4 */
+static bool is_v6only(const struct asock *s)
 {
-	s->is_v6only = true;
-	s->is_user_bound = true;
-	s->local = *ep;
-	if (s->local.port == 0)
-		s->local.port = (uint16_t)(32768 + s->handle % 28232);
-	asock_set_state(&a->socks, s, ASOCK_BOUND);
-	return 0;
+	return s->family == AF_INET6 && aopt_value(&s->opts, IPPROTO_IPV6, IPV6_V6ONLY);
 }
 
 static int64_t call_bind(struct agent *a, struct call *c, struct asock *s, int fd)
 {
 	struct args_mem mem = call_mem(c);
 	struct args_addr addr;
-	bool is_v6only = s->family == AF_INET6 && aopt_value(&s->opts, IPPROTO_IPV6, IPV6_V6ONLY);
 	int r;
 
 	(void)fd;
@@ -201,12 +194,10 @@ static int64_t call_bind(struct agent *a, struct call *c, struct asock *s, int f
 		return r;
 	if (s->state != ASOCK_IDLE)
 		return -EINVAL;
-	if (has_no_wire(s, &addr.ep.addr))
-		return -EADDRNOTAVAIL;
-	if (is_v6only)
-		return ns_addr_is_any(&addr.ep.addr) && !ns_addr_is_v4(&addr.ep.addr)
-			       ? bind_v6only(a, s, &addr.ep)
-			       : -EINVAL;
+	/* linux v6.1 __inet6_bind() */
+	if (s->family == AF_INET6 &&
+	    (ns_addr_is_v4(&addr.ep.addr) ? is_v6only(s) : ns_addr_is_multicast(&addr.ep.addr)))
+		return -EINVAL;
 	s->op = ASOCK_OP_BIND;
 	s->op_ep = addr.ep;
 	if (!call_hold(a, s, c, HELD_OP, 0)) {
@@ -221,22 +212,17 @@ static int64_t call_listen(struct agent *a, struct call *c, struct asock *s, int
 {
 	int backlog = arg_int(c, 1);
 
+	(void)fd;
 	if ((unsigned int)backlog > BACKLOG_MAX)
 		backlog = BACKLOG_MAX;
 	if (s->state == ASOCK_LISTEN) {
 		s->backlog = backlog;
-		if (!s->is_v6only)
-			op_send(a, s);
+		op_send(a, s);
 		return 0;
 	}
 	if (s->state != ASOCK_IDLE && s->state != ASOCK_BOUND)
 		return -EINVAL;
 	s->backlog = backlog;
-	if (s->is_v6only) {
-		stuff(a, s, fd);
-		asock_set_state(&a->socks, s, ASOCK_LISTEN);
-		return 0;
-	}
 	s->op = ASOCK_OP_LISTEN;
 	if (!call_hold(a, s, c, HELD_OP, 0)) {
 		s->op = ASOCK_OP_NONE;
@@ -298,13 +284,13 @@ static int64_t call_connect(struct agent *a, struct call *c, struct asock *s, in
 		return disconnect(a, s);
 	if (s->state != ASOCK_IDLE && s->state != ASOCK_BOUND)
 		return connect_again(a, c, s, fd);
-	if (has_no_wire(s, &addr.ep.addr) || s->is_v6only ||
-	    (s->family == AF_INET6 && ns_addr_is_v4(&addr.ep.addr) &&
-	     aopt_value(&s->opts, IPPROTO_IPV6, IPV6_V6ONLY)))
+	if (ns_addr_is_v4(&addr.ep.addr) ? is_v6only(s) : ns_addr_is_multicast(&addr.ep.addr))
 		return -ENETUNREACH;
-	/* INADDR_ANY means this host: linux v6.1 ip_route_output_key_hash_rcu() */
+	/* INADDR_ANY and :: mean this host: linux v6.1 ip_route_output_key_hash_rcu(), tcp_v6_connect() */
 	if (ns_addr_is_any(&addr.ep.addr))
-		addr.ep.addr = ns_addr_v4(INADDR_LOOPBACK);
+		addr.ep.addr = ns_addr_is_v4(&addr.ep.addr) || ns_addr_is_v4(&s->local.addr)
+				       ? ns_addr_v4(INADDR_LOOPBACK)
+				       : (struct ns_addr){ { [15] = 1 } };
 	s->op = ASOCK_OP_CONNECT;
 	s->op_ep = addr.ep;
 	s->so_error = 0;

@@ -22,14 +22,31 @@
 
 /* ---- questions ---- */
 
-/** wire_endpoint() - as the stack knows it: "any" of IPv6 listens on all of IPv4 */
-static struct ipc_endpoint wire_endpoint(const struct ns_endpoint *ep)
+/** wire_endpoint() - as the stack knows it; for a datagram socket "any" of IPv6 is all of IPv4 */
+static struct ipc_endpoint wire_endpoint(const struct asock *s, const struct ns_endpoint *ep)
 {
 	struct ipc_endpoint e = ipc_endpoint_from(ep);
 
-	if (ns_addr_is_any(&e.addr))
+	if (s->dg && ns_addr_is_any(&e.addr))
 		e.addr = ns_addr_v4(INADDR_ANY);
 	return e;
+}
+
+/** local_set() - what the stack chose; the address as the program asked for it, when that is "any" of IPv6 */
+static void local_set(struct asock *s, const struct ipc_endpoint *local)
+{
+	s->local = ipc_endpoint_to(local);
+	if (s->dg && s->family == AF_INET6 && ns_addr_is_any(&local->addr))
+		s->local.addr = (struct ns_addr){ 0 };
+}
+
+void sock_opts(const struct asock *s, struct ipc_opts *ret_opts)
+{
+	aopt_opts(&s->opts, ret_opts);
+	if (s->family != AF_INET6 || s->dg)
+		return;
+	ret_opts->mask |= 1u << NS_SO_V6ONLY;
+	ret_opts->value[NS_SO_V6ONLY] = aopt_value(&s->opts, IPPROTO_IPV6, IPV6_V6ONLY) != 0;
 }
 
 void op_send(struct agent *a, struct asock *s)
@@ -40,13 +57,13 @@ void op_send(struct agent *a, struct asock *s)
 
 	switch (s->op) {
 	case ASOCK_OP_BIND:
-		b.local = wire_endpoint(&s->op_ep);
-		aopt_opts(&s->opts, &b.opts);
+		b.local = wire_endpoint(s, &s->op_ep);
+		sock_opts(s, &b.opts);
 		agent_send(a, IPC_BIND, &b);
 		break;
 	case ASOCK_OP_NONE: /* listen() again: another backlog */
 	case ASOCK_OP_LISTEN:
-		aopt_opts(&s->opts, &l.opts);
+		sock_opts(s, &l.opts);
 		agent_send(a, IPC_LISTEN, &l);
 		break;
 	case ASOCK_OP_CONNECT:
@@ -55,7 +72,7 @@ void op_send(struct agent *a, struct asock *s)
 			break;
 		}
 		c.remote = ipc_endpoint_from(&s->op_ep);
-		aopt_opts(&s->opts, &c.opts);
+		sock_opts(s, &c.opts);
 		agent_send(a, IPC_CONNECT, &c);
 		break;
 	}
@@ -113,16 +130,6 @@ static void op_answer(struct agent *a, struct asock *s, int64_t answer)
 
 	if (held_take(s, &s->held, HELD_OP, &c))
 		answer_kept(a, s, &c, answer);
-}
-
-/** local_set() - the port the stack chose; the address as the program asked for it, when that is "any" of IPv6 */
-static void local_set(struct asock *s, const struct ipc_endpoint *local)
-{
-	s->local.port = local->port;
-	if (s->family == AF_INET || !ns_addr_is_any(&local->addr))
-		s->local.addr = local->addr;
-	else
-		s->local.addr = (struct ns_addr){ 0 };
 }
 
 /* ---- answers ---- */
@@ -287,9 +294,9 @@ static void sock_unname(struct asock *s)
 /** sock_rebind() - a failed connect() gave the stack's socket back; the port stays the program's */
 static void sock_rebind(struct agent *a, struct asock *s)
 {
-	struct ipc_bind b = { .sock = s->handle, .local = wire_endpoint(&s->local) };
+	struct ipc_bind b = { .sock = s->handle, .local = wire_endpoint(s, &s->local) };
 
-	aopt_opts(&s->opts, &b.opts);
+	sock_opts(s, &b.opts);
 	agent_send(a, IPC_BIND, &b);
 }
 

@@ -199,7 +199,7 @@ int64_t call_setsockopt(struct agent *a, struct call *c, struct asock *s, int fd
 int64_t call_getsockopt(struct agent *a, struct call *c, struct asock *s, int fd);
 /** call_getsockname() - as it says */
 int64_t call_getsockname(struct agent *a, struct call *c, struct asock *s, int fd);
-/** has_no_wire() - an address of IPv6 proper */
+/** has_no_wire() - an address of IPv6 proper, which datagrams do not have yet */
 bool has_no_wire(const struct asock *s, const struct ns_addr *addr);
 /** hold() - keep the call, or refuse it when there are too many. Return: as a handler */
 int64_t hold(struct agent *a, struct asock *s, const struct call *c, enum held_kind kind,
@@ -243,6 +243,8 @@ extern const ipc_handler_fn agent_worker_handlers[IPC_TYPE_COUNT];
 void sock_tombstone(struct agent *a, struct asock *s, int err, bool is_reset);
 /** sock_program_closed() - the program closed (or shut down) its end while we had the socket */
 void sock_program_closed(struct agent *a, struct asock *s);
+/** sock_opts() - all that the stack must be told of a socket before it is bound */
+void sock_opts(const struct asock *s, struct ipc_opts *ret_opts);
 /** op_send() - the question of @s->op, to a worker that may be a new one */
 void op_send(struct agent *a, struct asock *s);
 /** op_done() - the answer is here: run what was deferred meanwhile */

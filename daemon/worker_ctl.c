@@ -8,6 +8,7 @@
  * answered. A message about a socket that is gone (its CLOSED is on the way) is answered so or
  * ignored; one that breaks the protocol ends the worker.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -390,17 +391,24 @@ static void report_counters(struct report *r)
 
 static void endpoint_text(const struct ns_endpoint *e, char *buf, size_t len)
 {
+	struct ns_addr wire = ns_addr_zoned(e->addr, 0);
+	unsigned zone = ns_addr_zone(&e->addr);
 	const uint8_t *b = e->addr.b;
+	char text[INET6_ADDRSTRLEN];
 
 	if (ns_addr_is_v4(&e->addr))
 		(void)snprintf(buf, len, "%u.%u.%u.%u:%u", b[12], b[13], b[14], b[15], e->port);
-	else
+	else if (ns_addr_is_any(&e->addr))
 		(void)snprintf(buf, len, "*:%u", e->port);
+	else if (inet_ntop(AF_INET6, wire.b, text, sizeof(text)) && zone)
+		(void)snprintf(buf, len, "[%s%%%u]:%u", text, zone, e->port);
+	else
+		(void)snprintf(buf, len, "[%s]:%u", text, e->port);
 }
 
 static void report_socket(void *ctx, const struct ns_sock_row *row)
 {
-	char local[32], remote[32];
+	char local[64] = "?", remote[64] = "?";
 
 	endpoint_text(&row->local, local, sizeof(local));
 	endpoint_text(&row->remote, remote, sizeof(remote));

@@ -2,7 +2,7 @@
 /*
  * worker_link.c - links and routes of the plan in the stack, frames between drivers and the stack
  *
- * What the stack cannot use yet (IPv6, policy rules, routes over links that are not carried) is left
+ * What the stack cannot use yet (policy rules, groups, routes over links that are not carried) is left
  * out, counted and said once: the plan keeps it for the container's namespace.
  */
 #include <errno.h>
@@ -150,12 +150,16 @@ static void add_addrs(struct worker *w, const struct plan *p, struct link_ids *i
 		const struct plan_addr *pa = &p->addrs[i];
 		struct ns_addr a = addr_of(&pa->local);
 		uint32_t id = id_of(ids, p, pa->link_idx);
-		int r = -EAFNOSUPPORT;
+		uint8_t whole = pa->local.family == AF_INET ? 32 : 128;
+		int r = -EADDRNOTAVAIL;
 
-		if (pa->local.family == AF_INET && id != NO_LINK)
+		/* one that another host has, too, was never the container's to use */
+		if (id != NO_LINK && !(pa->flags & IFA_F_DADFAILED))
 			r = ns_stack_add_addr(w->stack, id, &a,
-					      pa->flags & IFA_F_NOPREFIXROUTE ? 32
+					      pa->flags & IFA_F_NOPREFIXROUTE ? whole
 									      : pa->prefix_len);
+		if (r == 0 && whole == 128 && (pa->flags & IFA_F_DEPRECATED))
+			r = ns_stack_deprecate_addr(w->stack, id, &a, true);
 		if (r < 0)
 			ids->left_out++;
 	}
@@ -192,13 +196,14 @@ static int route_add(struct worker *w, const struct plan *p, const struct link_i
 			      .metric = pr->metric,
 			      .mtu = pr->mtu,
 			      .table = pr->table,
-			      .is_onlink = pr->is_onlink };
+			      .is_onlink = pr->is_onlink,
+			      .is_v6 = pr->family == AF_INET6 };
 
-	if (pr->family != AF_INET || (pr->gateway.family && pr->gateway.family != AF_INET))
+	if (pr->gateway.family && pr->gateway.family != pr->family)
 		return -EAFNOSUPPORT;
 	if (!route_type(pr->type, &r.type))
 		return -EOPNOTSUPP;
-	if (pr->dst.family == 0)
+	if (pr->dst.family == 0 && !r.is_v6)
 		r.dst = ns_addr_v4(0);
 	if (pr->link_idx != PLAN_NO_LINK) {
 		r.link_id = id_of(ids, p, pr->link_idx);
@@ -214,9 +219,9 @@ static void add_neighs(struct worker *w, const struct plan *p, struct link_ids *
 		const struct plan_neigh *pn = &p->neighs[i];
 		struct ns_addr a = addr_of(&pn->addr);
 		uint32_t id = id_of(ids, p, pn->link_idx);
-		int r = -EAFNOSUPPORT;
+		int r = -EOPNOTSUPP;
 
-		if (pn->addr.family == AF_INET && id != NO_LINK && !pn->is_proxy)
+		if (id != NO_LINK && !pn->is_proxy)
 			r = ns_stack_add_neigh(w->stack, id, &a, pn->mac);
 		if (r < 0)
 			ids->left_out++;
@@ -252,7 +257,7 @@ int worker_links_init(struct worker *w, const struct plan *plan, int *fds, uint3
 	add_neighs(w, plan, &ids);
 	if (ids.left_out)
 		log_info(
-			"%u addresses, routes and neighbours of the namespace are kept but not used by the stack (IPv6, multicast, links that are not carried)",
+			"%u addresses, routes and neighbours of the namespace are kept but not used by the stack (multicast, next hops of another family, links that are not carried)",
 			ids.left_out);
 	return 0;
 }

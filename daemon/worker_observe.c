@@ -9,6 +9,7 @@
 #include "daemon/worker_int.h"
 #include "wire/eth.h"
 #include "wire/ip4.h"
+#include "wire/ip6.h"
 #include "wire/tcp.h"
 
 static uint64_t realtime_ns(void)
@@ -41,6 +42,27 @@ static void log_ip4(const struct wlink *l, const struct pkt *p, const char *dir,
 		   tcp.flags, be32_get(tcp.seq), be32_get(tcp.ack), be16_get(tcp.wnd), p->gso_size);
 }
 
+/** log_ip6() - the same for IPv6; extension headers are not gone over */
+static void log_ip6(const struct wlink *l, const struct pkt *p, const char *dir, uint32_t off)
+{
+	struct ip6_hdr ip;
+	struct tcp_hdr tcp;
+	char src[INET6_ADDRSTRLEN] = "?", dst[INET6_ADDRSTRLEN] = "?";
+
+	if (!pkt_copy_out(p, off, &ip, sizeof(ip)))
+		return;
+	(void)inet_ntop(AF_INET6, &ip.src, src, sizeof(src));
+	(void)inet_ntop(AF_INET6, &ip.dst, dst, sizeof(dst));
+	if (ip.next != IP_PROTO_TCP || !pkt_copy_out(p, off + sizeof(ip), &tcp, sizeof(tcp))) {
+		log_notice("%s %s %u octets %s > %s next header %u", l->name, dir, pkt_len(p), src,
+			   dst, ip.next);
+		return;
+	}
+	log_notice("%s %s %u octets [%s]:%u > [%s]:%u flags %#x seq %u ack %u window %u segment %u",
+		   l->name, dir, pkt_len(p), src, be16_get(tcp.sport), dst, be16_get(tcp.dport),
+		   tcp.flags, be32_get(tcp.seq), be32_get(tcp.ack), be16_get(tcp.wnd), p->gso_size);
+}
+
 /* Asked for by --log-packets, so at the level that is shown by default. */
 static void log_frame(const struct wlink *l, const struct pkt *p, bool is_tx)
 {
@@ -51,6 +73,8 @@ static void log_frame(const struct wlink *l, const struct pkt *p, bool is_tx)
 		return;
 	if (be16_get(eth.type) == ETH_TYPE_IP4)
 		log_ip4(l, p, dir, sizeof(eth));
+	else if (be16_get(eth.type) == ETH_TYPE_IP6)
+		log_ip6(l, p, dir, sizeof(eth));
 	else
 		log_notice("%s %s %u octets ethertype %#06x", l->name, dir, pkt_len(p),
 			   be16_get(eth.type));

@@ -342,6 +342,9 @@ int addr6_route(const struct net *n, const struct ns_addr *dst, struct dst *d)
 	err = route_find(&n->routes, dst, &r);
 	if (err < 0)
 		return err;
+	/* without a route of its zone it has no link: no gateway may pass it on (RFC 4291 2.5.6) */
+	if (ns_addr_is_link_local(dst) && !ns_addr_is_link_local(&r->dst))
+		return -ENETUNREACH;
 	if (r->type != NS_ROUTE_LOCAL)
 		return route_out(n, r, dst, d);
 	d->link = n->links[LINK_LOOP_ID];

@@ -419,11 +419,10 @@ lab_sha() {
 	sha256sum | cut -d ' ' -f 1
 }
 
-# lab_nginx NAME - Debian's nginx with Debian's site, which serves share/; the one change is that the
-# listen line for IPv6 is dropped
+# lab_nginx NAME - Debian's nginx with Debian's site, as it is, which serves share/
 lab_nginx() {
 	mkdir -p "$LAB_DIR/sites"
-	sed '/listen \[::\]/d' /etc/nginx/sites-available/default >"$LAB_DIR/sites/default"
+	cp /etc/nginx/sites-available/default "$LAB_DIR/sites/default"
 	LAB_BINDS=("$LAB_DIR/share:/var/www/html" "$LAB_DIR/sites:/etc/nginx/sites-enabled")
 	lab_start "$1" nginx -g 'daemon off;'
 	LAB_BINDS=()

@@ -133,6 +133,37 @@ START_TEST(ipv6_address_mapped_and_short_forms)
 }
 END_TEST
 
+START_TEST(ipv6_link_local_needs_its_scope_and_gives_it_back)
+{
+	struct sockaddr_in6 in6 = { .sin6_family = AF_INET6, .sin6_port = htons(443) }, got;
+	const uint64_t at = BASE + 64, len_at = BASE + 128;
+	const int32_t len = sizeof(got);
+	struct args_addr addr;
+
+	in6.sin6_addr.s6_addr[0] = 0xfe;
+	in6.sin6_addr.s6_addr[1] = 0x80;
+	in6.sin6_addr.s6_addr[15] = 7;
+	memcpy(ram, &in6, sizeof(in6));
+	ck_assert_int_eq(args_addr_in(&mem, AF_INET6, ARGS_CONNECT, BASE, 28, &addr), -EINVAL);
+	in6.sin6_scope_id = 0x10000;
+	memcpy(ram, &in6, sizeof(in6));
+	ck_assert_int_eq(args_addr_in(&mem, AF_INET6, ARGS_BIND, BASE, 28, &addr), -ENODEV);
+	in6.sin6_scope_id = 0x1234;
+	memcpy(ram, &in6, sizeof(in6));
+	ck_assert_int_eq(args_addr_in(&mem, AF_INET6, ARGS_BIND, BASE, 24, &addr), -EINVAL);
+	ck_assert_int_eq(args_addr_in(&mem, AF_INET6, ARGS_BIND, BASE, 28, &addr), 0);
+	ck_assert_uint_eq(ns_addr_zone(&addr.ep.addr), 0x1234);
+	memcpy(ram + 128, &len, sizeof(len));
+	ck_assert_int_eq(args_addr_out(&mem, AF_INET6, &addr.ep, at, len_at), 0);
+	memcpy(&got, ram + 64, sizeof(got));
+	ck_assert_mem_eq(&got, &in6, sizeof(got));
+	/* octets that would be another's zone */
+	in6.sin6_addr.s6_addr[3] = 2;
+	memcpy(ram, &in6, sizeof(in6));
+	ck_assert_int_eq(args_addr_in(&mem, AF_INET6, ARGS_BIND, BASE, 28, &addr), -EINVAL);
+}
+END_TEST
+
 /* ---- addresses out ---- */
 
 START_TEST(address_is_cut_to_the_room_and_its_length_told)
@@ -397,6 +428,7 @@ int main(void)
 	tcase_add_loop_test(t, address_is_checked_as_linux_does, 0, NS_ARRAY_LEN(in4));
 	tcase_add_test(t, address_that_is_not_there_is_efault);
 	tcase_add_test(t, ipv6_address_mapped_and_short_forms);
+	tcase_add_test(t, ipv6_link_local_needs_its_scope_and_gives_it_back);
 	tcase_add_test(t, address_is_cut_to_the_room_and_its_length_told);
 	tcase_add_test(t, address_out_refuses_what_linux_refuses);
 	tcase_add_test(t, ipv6_address_out_is_28_octets);

@@ -94,6 +94,7 @@ START_TEST(link_local_destinations_need_their_zone)
 	struct dst d;
 	struct ns_addr to = r6_zoned(r6_peer_ll);
 
+	add_default(1, r6_peer_ll);
 	ck_assert_int_eq(net_route(rig.net, &r6_peer_ll, NULL, &d), -ENETUNREACH);
 	ck_assert_int_eq(net_route(rig.net, &to, NULL, &d), 0);
 	ck_assert_uint_eq(d.link->id, 1);
