@@ -79,7 +79,7 @@ lab_equal "::1 0 ::1 0" "$(lab_exec web curl -sg --http0.9 --max-time 5 'http://
 lab_equal "::ffff:127.0.0.1 0 ::ffff:127.0.0.1 0" \
 	"$(lab_exec web curl -s --http0.9 --max-time 5 'http://127.0.0.1:8081/')" "names of a connection by 127.0.0.1"
 lab_exec web /usr/bin/python3 /tmp/tests/integration/dual_stack.py errors || lab_fail "what bind() and connect() say differs"
-[[ $(counter ND_SOLICITATIONS) -ge 1 ]] || lab_fail "no neighbour was asked for"
+[[ $(counter ND_ADVERTISEMENTS) -ge 1 ]] || lab_fail "no neighbour was answered"
 lab_stop web
 lab_sluiced_stop
 [[ $(ip -n "$LAB_NS" -6 -br addr show eth0) == *"$addr6/64"* ]] || lab_fail "$addr6 did not come back"
