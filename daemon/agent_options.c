@@ -106,6 +106,7 @@ static const char *const congestion_names[NS_CC_COUNT] = {
 
 /* Rows of agent_options.def; those of datagrams follow. */
 static const size_t stream_row_cnt =
+/* NOLINTNEXTLINE(bugprone-macro-parentheses) - a term of the sum */
 #define AOPT(level_, name_, kind_, map_, option_, min_, max_, def_) 1 +
 #include "daemon/agent_options.def"
 #undef AOPT

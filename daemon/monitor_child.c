@@ -279,7 +279,7 @@ static void on_settled(evutil_socket_t fd, short what, void *arg)
 
 static void settle(struct monitor *m)
 {
-	const struct timeval wait = { .tv_usec = SETTLE_MS * 1000 };
+	const struct timeval wait = { .tv_usec = SETTLE_MS * 1000L };
 
 	if (!m->ev_settle)
 		m->ev_settle = evtimer_new(m->base, on_settled, m);

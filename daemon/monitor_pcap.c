@@ -57,7 +57,7 @@ static void on_drain(evutil_socket_t fd, short what, void *arg)
 
 int monitor_pcap_open(struct monitor *m)
 {
-	const struct timeval period = { .tv_usec = DRAIN_MS * 1000 };
+	const struct timeval period = { .tv_usec = DRAIN_MS * 1000L };
 	struct monitor_pcap *p;
 	int fd;
 

@@ -119,6 +119,7 @@ int netns_identify(int fd, struct netns_id *ret_id)
 
 bool netns_id_eq(const struct netns_id *a, const struct netns_id *b)
 {
+	/* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult) - netns_identify() sets all or fails */
 	return a->dev == b->dev && a->ino == b->ino && a->cookie == b->cookie;
 }
 

@@ -40,9 +40,11 @@ struct nlraw {
  * @nlh_:	struct nlmsghdr *, the message
  * @set_:	struct nlset *
  */
+/* NOLINTBEGIN(bugprone-macro-parentheses) - @nlh_ is declared here */
 #define nlset_for_each(nlh_, set_)                                                                 \
 	for (struct nlmsghdr *nlh_ = nlset_next((set_), NULL); nlh_;                               \
 	     nlh_ = nlset_next((set_), nlh_))
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 /**
  * nlset_next() - the message behind another

@@ -31,6 +31,7 @@
 
 enum field_kind { FIELD_U8, FIELD_U32, FIELD_BOOL, FIELD_STR, FIELD_MAC, FIELD_IP };
 
+/* NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding) - in the order in which rows are read */
 struct field {
 	const char *key;
 	enum field_kind kind;
@@ -586,7 +587,7 @@ static int mac_from_json(struct json_object *val, uint8_t mac[6])
 
 	if (str_from_json(val, text, sizeof(text)) < 0 || strlen(text) != 17)
 		return -EINVAL;
-	for (int i = 0; i < 6; i++) {
+	for (size_t i = 0; i < 6; i++) {
 		int hi = hex_digit(text[3 * i]), lo = hex_digit(text[3 * i + 1]);
 
 		if (hi < 0 || lo < 0 || (i < 5 && text[3 * i + 2] != ':'))

@@ -222,7 +222,7 @@ static int saved_addr_gen_mode(const struct snapshot *s, const char *link_name)
 	for (size_t i = 0; i < s->sysctl_cnt; i++)
 		if (sysctl_is_of(&s->sysctls[i], link_name) &&
 		    strcmp(strrchr(s->sysctls[i].path, '/'), "/addr_gen_mode") == 0)
-			return atoi(s->sysctls[i].value);
+			return (int)strtol(s->sysctls[i].value, NULL, 10);
 	return -1;
 }
 

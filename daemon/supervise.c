@@ -44,7 +44,7 @@
 #define P_PIDFD 3
 #endif
 
-static int pidfd_open_(pid_t pid)
+static int pidfd_of(pid_t pid)
 {
 	return (int)syscall(SYS_pidfd_open, pid, 0);
 }
@@ -262,7 +262,7 @@ int child_start_process(struct child *c, int exe_fd, const struct child_place *p
 	c->is_guest = place->pid_fd >= 0;
 	c->start_cnt++;
 	ipc_init(&c->ipc, fds[0], IPC_MONITOR, c->role);
-	c->pid_fd = pidfd_open_(pid);
+	c->pid_fd = pidfd_of(pid);
 	r = c->pid_fd < 0 ? -errno : events_make(c, fds[0]);
 	if (r < 0) {
 		log_err(r, "cannot watch the %s", c->name);

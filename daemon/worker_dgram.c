@@ -179,6 +179,7 @@ static bool unsent_retry(struct wsock *s)
 	while (!list_is_empty(&s->unsent)) {
 		struct wdgram *d = list_entry(s->unsent.next, struct wdgram, node);
 
+		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc) - unsent_pop() took the one before out of the list */
 		if (send_one(s, &d->tx, d->data, d->len) == -EAGAIN)
 			return false;
 		unsent_pop(s);

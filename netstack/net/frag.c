@@ -164,6 +164,8 @@ static void sets_limit(struct net *n, uint32_t src)
 		oldest = of_src;
 	else if (n->frags.cnt < SETS_MAX)
 		return;
+	if (!oldest)
+		return;
 	if (oldest->p)
 		drop_count(n->core->stats, DROP_FRAG_LIMIT);
 	set_free(oldest);

@@ -517,6 +517,7 @@ int net_route_dgram(struct net *n, const struct ns_addr *dst, const struct ns_ad
 	*ret_is_group = is_bcast || ns_addr_is_multicast(dst);
 	if (!*ret_is_group) {
 		err = net_route(n, dst, src, &d);
+		/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference) - a route that was found has a link */
 		if (err == 0 && ifindex && !d.link->is_loop && d.link->config.ifindex != ifindex)
 			err = -ENETUNREACH;
 	} else {

@@ -221,6 +221,7 @@ void tcp_tlp_on_ack(struct tcp_conn *c, struct tcp_delivered *d, uint32_t flight
 
 	if (!p->is_out || seq_lt(c->snd_una, p->end))
 		return;
+	/* NOLINTNEXTLINE(bugprone-branch-clone) - the cases of RFC 8985 7.4.2 one by one */
 	if (!p->is_again) {
 		p->is_out = false;
 	} else if (d->has_dsack && seq_eq(d->dsack.end, p->end)) {
