@@ -45,6 +45,7 @@
 #include <unistd.h>
 
 #include "daemon/log.h"
+#include "daemon/rtlink.h"
 
 /* What a link brings with it by itself; the rest of IFF_* is the kernel's to say. */
 #define LINK_FLAGS_SETTABLE                                                                        \
@@ -179,26 +180,9 @@ static int sysctls_in(void *ctx)
 
 /* ---- link requests ---- */
 
-static struct nl_msg *link_msg(uint32_t ifindex, uint32_t flags, uint32_t change)
-{
-	struct ifinfomsg ifi = {
-		.ifi_family = AF_UNSPEC,
-		.ifi_index = (int)ifindex,
-		.ifi_flags = flags,
-		.ifi_change = change,
-	};
-	struct nl_msg *msg = nlmsg_alloc_simple(RTM_NEWLINK, NLM_F_REQUEST);
-
-	if (msg && nlmsg_append(msg, &ifi, sizeof(ifi), NLMSG_ALIGNTO) < 0) {
-		nlmsg_free(msg);
-		msg = NULL;
-	}
-	return msg;
-}
-
 static int link_set_addr_gen_mode(struct nlraw *nl, uint32_t ifindex, uint8_t mode)
 {
-	struct nl_msg *msg = link_msg(ifindex, 0, 0);
+	struct nl_msg *msg = rtlink_request(ifindex, 0, 0);
 	struct nlattr *spec, *inet6;
 	int r;
 
@@ -330,8 +314,9 @@ int reconf_addrs(const struct reconf *rc)
 
 		if (!rc->is_wanted[i])
 			continue;
-		r = nlraw_send(rc->nl, link_msg(rc->ifindex[i], l->flags & LINK_FLAGS_SETTABLE,
-						LINK_FLAGS_SETTABLE));
+		r = nlraw_send(rc->nl,
+			       rtlink_request(rc->ifindex[i], l->flags & LINK_FLAGS_SETTABLE,
+					      LINK_FLAGS_SETTABLE));
 		if (r < 0)
 			return log_err(r, "cannot bring link %s to its state", l->name);
 	}

@@ -512,17 +512,6 @@ void wdgram_event(struct wsock *s, const struct ns_event *ev)
 
 /* ---- from the agent ---- */
 
-static void on_readable(evutil_socket_t fd, short what, void *arg)
-{
-	struct wsock *s = arg;
-
-	(void)fd;
-	(void)what;
-	worker_begin_turn(s->worker);
-	s->is_readable = true;
-	wsock_mark_ready(s);
-}
-
 void wdgram_open(struct worker *w, uint32_t handle, int fd, const struct ipc_opts *opts)
 {
 	struct wsock *s = wsock_new(w, WSOCK_DGRAM);
@@ -541,7 +530,7 @@ void wdgram_open(struct worker *w, uint32_t handle, int fd, const struct ipc_opt
 	worker_set_opts(w, s->sock, opts);
 	s->has_info = opts->mask & UINT64_C(1) << NS_DGRAM_INFO && opts->value[NS_DGRAM_INFO];
 	s->fd = fd;
-	event_assign(&s->rd, w->base, fd, EV_READ | EV_PERSIST, on_readable, s);
+	event_assign(&s->rd, w->base, fd, EV_READ | EV_PERSIST, wsock_on_readable, s);
 	wsock_rd_wanted(s, true);
 }
 

@@ -154,6 +154,8 @@ bool wsock_events(struct worker *w);
 
 /** wsock_mark_ready() - pump it in this turn */
 void wsock_mark_ready(struct wsock *s);
+/** wsock_on_readable() - event of a pair, @arg its wsock: octets, datagrams or an end are there; by level, or by edge after the program's EOF */
+void wsock_on_readable(evutil_socket_t fd, short what, void *arg);
 /** wsock_pair_close() - our descriptor of the pair; the agent has its own */
 void wsock_pair_close(struct wsock *s);
 /** wsock_rd_wanted() - listen to the pair, or not */

@@ -264,8 +264,7 @@ static bool is_program_gone(const struct wsock *s)
 	return sendmmsg(s->fd, &m, 1, MSG_DONTWAIT) < 0 && (errno == EPIPE || errno == ECONNRESET);
 }
 
-/** on_hangup() - edge-triggered, after the program's EOF: has it closed, too? */
-static void on_hangup(evutil_socket_t fd, short what, void *arg)
+void wsock_on_readable(evutil_socket_t fd, short what, void *arg)
 {
 	struct wsock *s = arg;
 
@@ -285,7 +284,7 @@ static void watch_hangup(struct wsock *s)
 {
 	wsock_rd_wanted(s, false);
 	event_assign(&s->rd, s->worker->base, s->fd, EV_READ | EV_CLOSED | EV_ET | EV_PERSIST,
-		     on_hangup, s);
+		     wsock_on_readable, s);
 	wsock_rd_wanted(s, true);
 }
 
@@ -385,17 +384,6 @@ static bool pump_up(struct wsock *s)
 		}
 	}
 	return true;
-}
-
-static void on_pair_readable(evutil_socket_t fd, short what, void *arg)
-{
-	struct wsock *s = arg;
-
-	(void)fd;
-	(void)what;
-	worker_begin_turn(s->worker);
-	s->is_readable = true;
-	wsock_mark_ready(s);
 }
 
 /* ---- stack -> program ---- */
@@ -546,7 +534,7 @@ void wsock_attach(struct wsock *s, int fd)
 
 	s->fd = fd;
 	pending_del(s);
-	event_assign(&s->rd, s->worker->base, fd, EV_READ | EV_PERSIST, on_pair_readable, s);
+	event_assign(&s->rd, s->worker->base, fd, EV_READ | EV_PERSIST, wsock_on_readable, s);
 	wsock_rd_wanted(s, true);
 	wsock_mark_ready(s);
 	if (listener)
