@@ -17,7 +17,8 @@
  *
  *   tcp.c          the instance: made, freed, told of ICMP, listed
  *   tcp_conn.c     the object: made, failed, freed, marked dirty
- *   tcp_user.c     what the program wants: transport_ops
+ *   tcp_user.c     what the program calls: transport_ops
+ *   tcp_opt_user.c its options                      tcp_info.c     TCP_INFO
  *   tcp_in.c       arrival, RFC 9293 3.10.7        tcp_out.c      what to send now
  *   tcp_listen.c   half-open objects, accept queue  tcp_xmit.c     building a segment
  *   tcp_cookie.c   SYN cookies
@@ -669,7 +670,15 @@ void tcp_reply_rst(struct tcp *t, const struct tcp_seg *s, struct mono now);
 /* --- tcp.c --------------------------------------------------------------------------------- */
 
 void tcp_rows(void *self, void (*fn)(void *ctx, const struct ns_sock_row *row), void *ctx);
+
+/* --- tcp_info.c ---------------------------------------------------------------------------- */
+
 int tcp_info(void *conn, struct mono now, struct ns_tcp_info *ret_info);
+
+/* --- tcp_opt_user.c ------------------------------------------------------------------------ */
+
+ns_must_check int tcp_setopt(void *conn, enum ns_sockopt opt, int value);
+ns_must_check int tcp_getopt(void *conn, enum ns_sockopt opt, int *ret_value);
 
 /* --- tcp_user.c ---------------------------------------------------------------------------- */
 

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tcp_opt_user.c - options of a socket: transport_ops.setopt and .getopt
+ *
+ * Theory of operation
+ *
+ * A value is checked against Linux's bounds, kept in the connection and, when something that waits may
+ * leave because of it, the connection is marked: tcp_output() does the rest at the end of the turn. An option
+ * of a listener is copied to what it accepts (tcp_listen.c).
+ *
+ * References: tcp(7), socket(7), ip(7); linux v6.1 net/ipv4/tcp.c do_tcp_setsockopt(), do_tcp_getsockopt().
+ */
+#include <errno.h>
+
+#include "tcp/tcp_int.h"
+
+static void set_flag(struct tcp_conn *c, uint32_t flag, bool on)
+{
+	c->flags = on ? c->flags | flag : c->flags & ~flag;
+}
+
+/* SO_SNDBUF, SO_RCVBUF: fixed from now on; bounded by the stack's limits. */
+static uint32_t buf_size(int value, uint32_t max)
+{
+	return ns_min_u(ns_max_u(value < 0 ? 0 : (unsigned)value, TCP_BUF_MIN), max);
+}
+
+static int set_seconds(uint64_t *to, int value)
+{
+	if (value < 1 || value > 32767) /* linux MAX_TCP_KEEPIDLE, MAX_TCP_KEEPINTVL */
+		return -EINVAL;
+	*to = (uint64_t)value * NS_PER_SEC;
+	return 0;
+}
+
+static int set_count(uint16_t *to, int value)
+{
+	if (value < 1 || value > 127) /* linux MAX_TCP_KEEPCNT, MAX_TCP_SYNCNT */
+		return -EINVAL;
+	*to = (uint16_t)value;
+	return 0;
+}
+
+static int set_keepalive(struct tcp_conn *c, bool on)
+{
+	set_flag(c, TCP_F_KEEPALIVE, on);
+	/* the time of the last segment is known; the timer looks at it when it fires */
+	if (on && TCP_IN(c->state, TCPF_SYNCHRONISED))
+		tcp_keep_restart(c, c->rx_at);
+	else
+		tcp_timer_stop(c, &c->keep_timer);
+	return 0;
+}
+
+static int set_v6only(struct tcp_conn *c, int value)
+{
+	bool is_v6 = value >= 0, is_v6only = value > 0;
+
+	if (c->bind.is_bound && (is_v6 != c->bind.is_v6 || is_v6only != c->bind.is_v6only))
+		return -EINVAL;
+	c->bind.is_v6 = is_v6;
+	c->bind.is_v6only = is_v6only;
+	return 0;
+}
+
+static int set_maxseg(struct tcp_conn *c, int value)
+{
+	if (value && (value < TCP_MSS_MIN || value > 32767)) /* linux TCP_MIN_MSS, MAX_TCP_WINDOW */
+		return -EINVAL;
+	c->user_mss = (uint16_t)value;
+	if (TCP_IN(c->state, TCPF_SYNCHRONISED))
+		tcp_mss_sync(c);
+	return 0;
+}
+
+static int set_keepidle(struct tcp_conn *c, int value)
+{
+	int r = set_seconds(&c->keepidle_ns, value);
+
+	if (r == 0 && tcp_has(c, TCP_F_KEEPALIVE))
+		r = set_keepalive(c, true);
+	return r;
+}
+
+static int set_linger2(struct tcp_conn *c, int value)
+{
+	if (value > 120) /* linux TCP_FIN_TIMEOUT_MAX */
+		value = 120;
+	c->linger2_ns = value < 0 ? 0 : value == 0 ? TCP_FIN_WAIT_NS : value * NS_PER_SEC;
+	return 0;
+}
+
+static int set_synced_count(struct tcp_conn *c, int value)
+{
+	uint16_t n = 0;
+	int r = set_count(&n, value);
+
+	if (r == 0)
+		c->syncnt = (uint8_t)n;
+	return r;
+}
+
+static int set_buf(struct tcp_conn *c, enum ns_sockopt opt, int value)
+{
+	const struct ns_limits *lim = &c->t->core->limits;
+
+	if (opt == NS_SO_SNDBUF) {
+		c->sndbuf = buf_size(value, lim->sndbuf_max);
+		c->flags |= TCP_F_SNDBUF_FIXED;
+	} else {
+		c->rcvbuf = buf_size(value, lim->rcvbuf_max);
+		c->flags |= TCP_F_RCVBUF_FIXED;
+	}
+	return 0;
+}
+
+/* Options that only move a flag, and what becomes sendable by it. */
+static int set_hold(struct tcp_conn *c, uint32_t flag, bool on)
+{
+	set_flag(c, flag, on);
+	tcp_conn_dirty(c);
+	return 0;
+}
+
+static int set_congestion(struct tcp_conn *c, int value)
+{
+	const struct tcp_cc_ops *ops = tcp_cc_get(value);
+
+	if (!ops)
+		return -ENOENT;
+	c->congestion = (uint8_t)value;
+	if (c->cc.ops) /* else the handshake's end begins with it */
+		tcp_cc_switch(&c->cc, ops);
+	return 0;
+}
+
+/**
+ * tcp_setopt() - transport_ops.setopt
+ * @conn:	Connection in any state
+ * @opt:	Option; those of datagrams are refused
+ * @value:	In the units of enum ns_sockopt
+ *
+ * Return: 0, -EINVAL (out of range, or too late), -ENOENT (no such algorithm), -ENOPROTOOPT
+ */
+int tcp_setopt(void *conn, enum ns_sockopt opt, int value)
+{
+	struct tcp_conn *c = conn;
+
+	switch (opt) {
+	case NS_SO_V6ONLY:
+		return set_v6only(c, value);
+	case NS_SO_REUSEADDR:
+		c->bind.reuseaddr = value != 0;
+		return 0;
+	case NS_SO_REUSEPORT:
+		c->bind.reuseport = value != 0;
+		return 0;
+	case NS_SO_KEEPALIVE:
+		return set_keepalive(c, value != 0);
+	case NS_SO_LINGER:
+		set_flag(c, TCP_F_LINGER0, value == 0);
+		return 0;
+	case NS_SO_SNDBUF:
+	case NS_SO_RCVBUF:
+		return set_buf(c, opt, value);
+	case NS_SO_PRIORITY_TOS:
+		c->tos = (uint8_t)(value & 0xfc); /* the ECN bits are TCP's (RFC 3168 6.1) */
+		return 0;
+	case NS_SO_TTL:
+		if (value != -1 && (value < 1 || value > 255))
+			return -EINVAL;
+		c->ttl = value == -1 ? 0 : (uint8_t)value;
+		return 0;
+	case NS_TCP_NODELAY: /* tcp(7): an explicit flush of pending output, even with TCP_CORK */
+		c->is_flushing = value != 0;
+		return set_hold(c, TCP_F_NODELAY, value != 0);
+	case NS_TCP_CORK:
+		return set_hold(c, TCP_F_CORK, value != 0);
+	case NS_TCP_QUICKACK:
+		set_flag(c, TCP_F_NO_QUICKACK, value == 0);
+		if (value) {
+			tcp_rcv_quickack(c);
+			if (!seq_eq(c->rcv_acked, c->rcv_nxt))
+				return set_hold(c, TCP_F_ACK_NOW, true);
+		}
+		return 0;
+	case NS_TCP_MAXSEG:
+		return set_maxseg(c, value);
+	case NS_TCP_KEEPIDLE:
+		return set_keepidle(c, value);
+	case NS_TCP_KEEPINTVL:
+		return set_seconds(&c->keepintvl_ns, value);
+	case NS_TCP_KEEPCNT:
+		return set_count(&c->keepcnt, value);
+	case NS_TCP_USER_TIMEOUT:
+		if (value < 0)
+			return -EINVAL;
+		c->user_timeout_ns = (uint64_t)value * NS_PER_MS;
+		return 0;
+	case NS_TCP_SYNCNT:
+		return set_synced_count(c, value);
+	case NS_TCP_LINGER2:
+		return set_linger2(c, value);
+	case NS_TCP_DEFER_ACCEPT:
+		c->defer_ns = value > 0 ? (uint64_t)value * NS_PER_SEC : 0;
+		return 0;
+	case NS_TCP_WINDOW_CLAMP:
+		c->wnd_clamp = value > 0 ? ns_max_u((unsigned)value, TCP_BUF_MIN) : UINT32_MAX;
+		return 0;
+	case NS_TCP_NOTSENT_LOWAT:
+		c->notsent_lowat = value > 0 ? (uint32_t)value : UINT32_MAX;
+		return 0;
+	case NS_TCP_CONGESTION:
+		return set_congestion(c, value);
+	case NS_SO_BROADCAST:
+	case NS_SO_NO_CHECK:
+	case NS_IP_MTU_DISCOVER:
+	case NS_IP_RECVERR:
+	case NS_IP_MULTICAST_TTL:
+	case NS_IP_MULTICAST_LOOP:
+	case NS_IP_MULTICAST_ALL:
+	case NS_DGRAM_INFO:
+	case NS_SOCKOPT_COUNT:
+		break;
+	}
+	return -ENOPROTOOPT;
+}
+
+static int seconds_of(uint64_t ns)
+{
+	return (int)(ns / NS_PER_SEC);
+}
+
+/* linux do_tcp_getsockopt() TCP_MAXSEG: the program's wish before, the truth after */
+static int maxseg_of(const struct tcp_conn *c)
+{
+	if (TCP_IN(c->state, TCPF_SYNCHRONISED))
+		return (int)c->mss;
+	return c->user_mss ? c->user_mss : TCP_MSS_DEFAULT4;
+}
+
+static int linger2_of(const struct tcp_conn *c)
+{
+	return c->linger2_ns ? seconds_of(c->linger2_ns) : -1;
+}
+
+/** tcp_getopt() - transport_ops.getopt; as tcp_setopt() took it, or what is true by now. Return: 0, -ENOPROTOOPT */
+int tcp_getopt(void *conn, enum ns_sockopt opt, int *ret_value)
+{
+	const struct tcp_conn *c = conn;
+	int v = 0;
+
+	switch (opt) {
+	case NS_SO_V6ONLY:
+		v = c->bind.is_v6 ? c->bind.is_v6only : -1;
+		break;
+	case NS_SO_REUSEADDR:
+		v = c->bind.reuseaddr;
+		break;
+	case NS_SO_REUSEPORT:
+		v = c->bind.reuseport;
+		break;
+	case NS_SO_KEEPALIVE:
+		v = tcp_has(c, TCP_F_KEEPALIVE);
+		break;
+	case NS_SO_LINGER:
+		v = tcp_has(c, TCP_F_LINGER0) ? 0 : -1;
+		break;
+	case NS_SO_SNDBUF:
+		v = (int)c->sndbuf;
+		break;
+	case NS_SO_RCVBUF:
+		v = (int)c->rcvbuf;
+		break;
+	case NS_SO_PRIORITY_TOS:
+		v = c->tos;
+		break;
+	case NS_SO_TTL:
+		v = c->ttl ? c->ttl : 64;
+		break;
+	case NS_TCP_NODELAY:
+		v = tcp_has(c, TCP_F_NODELAY);
+		break;
+	case NS_TCP_CORK:
+		v = tcp_has(c, TCP_F_CORK);
+		break;
+	case NS_TCP_QUICKACK:
+		v = !tcp_has(c, TCP_F_PINGPONG | TCP_F_NO_QUICKACK);
+		break;
+	case NS_TCP_MAXSEG:
+		v = maxseg_of(c);
+		break;
+	case NS_TCP_KEEPIDLE:
+		v = seconds_of(c->keepidle_ns);
+		break;
+	case NS_TCP_KEEPINTVL:
+		v = seconds_of(c->keepintvl_ns);
+		break;
+	case NS_TCP_KEEPCNT:
+		v = c->keepcnt;
+		break;
+	case NS_TCP_USER_TIMEOUT:
+		v = (int)(c->user_timeout_ns / NS_PER_MS);
+		break;
+	case NS_TCP_SYNCNT:
+		v = c->syncnt;
+		break;
+	case NS_TCP_LINGER2:
+		v = linger2_of(c);
+		break;
+	case NS_TCP_DEFER_ACCEPT:
+		v = seconds_of(c->defer_ns);
+		break;
+	case NS_TCP_WINDOW_CLAMP:
+		v = c->wnd_clamp == UINT32_MAX ? 0 : (int)c->wnd_clamp;
+		break;
+	case NS_TCP_NOTSENT_LOWAT:
+		v = (int)c->notsent_lowat; /* linux: -1 when not set */
+		break;
+	case NS_TCP_CONGESTION:
+		v = c->congestion;
+		break;
+	case NS_SO_BROADCAST:
+	case NS_SO_NO_CHECK:
+	case NS_IP_MTU_DISCOVER:
+	case NS_IP_RECVERR:
+	case NS_IP_MULTICAST_TTL:
+	case NS_IP_MULTICAST_LOOP:
+	case NS_IP_MULTICAST_ALL:
+	case NS_DGRAM_INFO:
+	case NS_SOCKOPT_COUNT:
+		return -ENOPROTOOPT;
+	}
+	*ret_value = v;
+	return 0;
+}
