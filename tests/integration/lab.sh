@@ -40,6 +40,7 @@ LAB_SLUICED=
 # shellcheck disable=SC2034 # for the scripts that source this file
 LAB_READY_MS=
 LAB_MODE=kernel
+LAB_TAKES=()      # sluiced's flags for the namespace; lab_open's is its own
 LAB_BINDS=()      # SOURCE:DESTINATION of more read-only binds for the next container
 LAB_CONTAINERS=() # names, as given to lab_start
 LAB_PIDS=()       # helpers in the peer's namespace
@@ -93,6 +94,7 @@ lab_open() {
 	LAB_ID=sl-$1-$$
 	LAB_NS=$LAB_ID-c
 	LAB_PEER=$LAB_ID-p
+	LAB_TAKES=(--netns "/run/netns/$LAB_NS")
 	trap lab_close EXIT
 	trap 'exit 130' INT
 	trap 'exit 143' TERM HUP
@@ -189,7 +191,7 @@ lab_close_dir() {
 
 # lab_keep - leaves the lab up when the script ends; lab_adopt DIR in another script takes it over
 lab_keep() {
-	declare -p LAB_ID LAB_NS LAB_PEER LAB_HOST LAB_DIR LAB_SLUICED LAB_RUNTIME LAB_CONTAINERS LAB_PIDS \
+	declare -p LAB_ID LAB_NS LAB_PEER LAB_HOST LAB_DIR LAB_SLUICED LAB_RUNTIME LAB_TAKES LAB_CONTAINERS LAB_PIDS \
 		SLUICE_BUILD >"$LAB_DIR/lab.env"
 	trap - EXIT INT TERM HUP
 }
@@ -210,7 +212,7 @@ lab_sluiced() {
 	rm -f "$LAB_DIR/ready" "$LAB_DIR/seccomp.sock"
 	printf '%s\n' "--- sluiced $*" >>"$LAB_DIR/sluiced.log"
 	${LAB_HOST:+ip netns exec "$LAB_HOST"} "$SLUICE_BUILD/lab-start" "$LAB_DIR/ready" "$SLUICE_BUILD/sluiced" --id "$LAB_ID" \
-		--netns "/run/netns/$LAB_NS" --seccomp-listener "$LAB_DIR/seccomp.sock" \
+		"${LAB_TAKES[@]}" --seccomp-listener "$LAB_DIR/seccomp.sock" \
 		--state-dir "$LAB_DIR/state" "$@" >>"$LAB_DIR/sluiced.log" 2>&1 </dev/null &
 	LAB_SLUICED=$!
 	if ! lab_await 10 lab_sluiced_settled || [[ ! -s $LAB_DIR/ready ]]; then
