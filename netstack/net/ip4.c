@@ -25,6 +25,7 @@
 #include <string.h>
 
 #include "link/ether.h"
+#include "net/frag_out.h"
 #include "net/net_int.h"
 #include "wire/csum.h"
 #include "wire/icmp4.h"
@@ -268,68 +269,14 @@ static void header_push(struct pkt *p, const struct ip_tx *ip, uint32_t len, uin
 	h->csum = be16(csum_finish(sum));
 }
 
-/* Append @len octets of @from from @off (octets from its head) on; payload by reference. */
-static int add_slice(struct pkt *to, const struct pkt *from, uint32_t off, uint32_t len)
+static void push_piece(struct pkt *q, const struct frag_job *j, uint32_t off, bool is_last)
 {
-	uint32_t at = 0, n;
-	int r = 0;
-
-	if (off < from->len) {
-		n = ns_min_u(len, from->len - off);
-		if (from->lin)
-			r = pkt_add_frag(to, from->lin, from->head + off, n);
-		else
-			memcpy(pkt_push(to, n), pkt_data(from) + off, n);
-		off += n;
-		len -= n;
-	}
-	at = from->len;
-	for (uint32_t i = 0; r == 0 && len > 0 && i < from->frag_cnt; i++) {
-		const struct pkt_frag *f = &from->frag[i];
-
-		if (off < at + f->len) {
-			n = ns_min_u(len, at + f->len - off);
-			r = pkt_add_frag(to, f->chunk, f->off + (off - at), n);
-			off += n;
-			len -= n;
-		}
-		at += f->len;
-	}
-	return r;
+	header_push(q, j->ip, pkt_len(q) + IP4_HDR_LEN, j->id, off / 8 | (is_last ? 0u : IP4_MF));
 }
 
-/*
- * RFC 791 3.2: as many packets as it takes, all but the last a multiple of 8 octets. The transport's
- * checksum is complete already: no device can do it over several packets.
- */
-static int fragment(struct net *n, const struct dst *d, const struct ip_tx *ip, struct pkt *p,
-		    struct mono now)
-{
-	auto_free(pkt) mine = p;
-	uint32_t len = pkt_len(mine), step = (d->mtu - IP4_HDR_LEN) & ~7u;
-	uint32_t id = id_take(n, ip, 1);
-	int r = 0;
-
-	NS_BUG_ON(mine->csum == PKT_CSUM_PARTIAL);
-	stat_inc(n->core->stats, STAT_IP_FRAGMENTED);
-	for (uint32_t off = 0; r == 0 && off < len; off += step) {
-		uint32_t part = ns_min_u(step, len - off);
-		struct pkt *q = pkt_new_tx(&n->core->pkts);
-
-		if (!q)
-			return -ENOBUFS;
-		if (add_slice(q, mine, off, part) < 0) {
-			pkt_free(q);
-			return -ENOBUFS;
-		}
-		q->csum = PKT_CSUM_FULL;
-		header_push(q, ip, part + IP4_HDR_LEN, id,
-			    off / 8 | (off + part < len ? IP4_MF : 0u));
-		stat_inc(n->core->stats, STAT_IP_FRAGS_OUT);
-		r = xmit(n, d, q, now);
-	}
-	return r;
-}
+static const struct frag_out_ops frag_ops = { .hdr_len = IP4_HDR_LEN,
+					      .push_header = push_piece,
+					      .xmit = xmit };
 
 /**
  * ip4_output() - net_output() for IPv4
@@ -350,8 +297,11 @@ int ip4_output(struct net *n, const struct dst *d, const struct ip_tx *ip, struc
 	uint32_t len = pkt_len(p) + IP4_HDR_LEN;
 
 	if (ns_unlikely(len > IP4_LEN_MAX || (p->gso_segs <= 1 && len > d->mtu))) {
-		if (len <= IP4_LEN_MAX && !ip->dont_fragment && p->csum != PKT_CSUM_PARTIAL)
-			return fragment(n, d, ip, p, now);
+		if (len <= IP4_LEN_MAX && !ip->dont_fragment && p->csum != PKT_CSUM_PARTIAL) {
+			const struct frag_job j = { .d = d, .ip = ip, .id = id_take(n, ip, 1) };
+
+			return frag_output(n, &frag_ops, &j, p, now);
+		}
 		stat_inc(n->core->stats, STAT_LINK_TX_TOO_LONG);
 		pkt_free(p);
 		return -EMSGSIZE;

@@ -17,8 +17,8 @@
  * A super-frame is one packet whose payload length covers all of its segments.
  *
  * Output puts the header in front, with a flow label by RFC 6437 3: a keyed hash of addresses, ports
- * and protocol, the same for all packets of a connection and of no use to guess another's. There
- * are no fragments: who sends more than the path takes gets -EMSGSIZE.
+ * and protocol, the same for all packets of a connection and of no use to guess another's. What is
+ * longer than the path leaves in fragments (frag_out.c), or is refused where that is forbidden.
  */
 #include "net/ip6.h"
 
@@ -26,6 +26,7 @@
 #include <string.h>
 
 #include "link/ether.h"
+#include "net/frag_out.h"
 #include "net/icmp6.h"
 #include "net/ip6_ext.h"
 #include "net/net_int.h"
@@ -247,30 +248,79 @@ static int xmit(struct net *n, const struct dst *d, struct pkt *p, struct mono n
 	return link_output(l, p);
 }
 
-/* The header in front of @p, which stays the caller's; 0 or -EMSGSIZE. */
-static int push_header(struct net *n, const struct dst *d, const struct ip_tx *ip, struct pkt *p)
+/* The header in front of @p, whose head is at what @next names. */
+static void header_push(struct pkt *p, const struct ip_tx *ip, uint8_t next, uint32_t label)
 {
 	struct ns_addr src = ns_addr_zoned(ip->src, 0), dst = ns_addr_zoned(ip->dst, 0);
-	uint32_t len = pkt_len(p), label;
+	uint32_t len = pkt_len(p);
 	struct ip6_hdr *h;
 
-	if (ns_unlikely(len > IP6_LEN_MAX || (p->gso_segs <= 1 && len + IP6_HDR_LEN > d->mtu))) {
-		stat_inc(n->core->stats, STAT_LINK_TX_TOO_LONG);
-		return -EMSGSIZE;
-	}
-	label = flow_label(n, ip, p);
-	p->l4_off = (uint16_t)p->head;
 	h = PKT_PUSH(p, struct ip6_hdr);
 	p->l3_off = (uint16_t)p->head;
 	*h = (struct ip6_hdr){
 		.vtf = be32(UINT32_C(6) << 28 | (uint32_t)ip->tos << FLOW_LABEL_BITS | label),
 		.payload_len = be16((uint16_t)len),
-		.next = ip->proto,
+		.next = next,
 		.hop_limit = ip->ttl ? ip->ttl : HOP_LIMIT_DEFAULT,
 	};
 	memcpy(h->src, src.b, sizeof(h->src));
 	memcpy(h->dst, dst.b, sizeof(h->dst));
-	return 0;
+}
+
+static void push_piece(struct pkt *q, const struct frag_job *j, uint32_t off, bool is_last)
+{
+	struct ip6_frag *f;
+
+	q->l4_off = (uint16_t)q->head;
+	f = PKT_PUSH(q, struct ip6_frag);
+	*f = (struct ip6_frag){ .next = j->ip->proto,
+				.off = be16((uint16_t)(off | (is_last ? 0u : IP6_FRAG_MORE))),
+				.id = be32(j->id) };
+	header_push(q, j->ip, IP6_NEXT_FRAGMENT, j->label);
+}
+
+static const struct frag_out_ops frag_ops = { .hdr_len = IP6_HDR_LEN + sizeof(struct ip6_frag),
+					      .push_header = push_piece,
+					      .xmit = xmit };
+
+/* RFC 7739 5.2: at random, 32 bits of it; never 0, as Linux. */
+static uint32_t frag_id(const struct net *n)
+{
+	uint32_t id;
+
+	n->core->env->random(n->core->env->ctx, &id, sizeof(id));
+	return id ? id : 1;
+}
+
+static bool fits(const struct dst *d, const struct pkt *p)
+{
+	uint32_t len = pkt_len(p);
+
+	return len <= IP6_LEN_MAX && (p->gso_segs > 1 || len + IP6_HDR_LEN <= d->mtu);
+}
+
+static void push_header(struct net *n, const struct ip_tx *ip, struct pkt *p)
+{
+	uint32_t label = flow_label(n, ip, p);
+
+	p->l4_off = (uint16_t)p->head;
+	header_push(p, ip, ip->proto, label);
+}
+
+/* It leaves in fragments, or not at all; Consumes @p. */
+static int output_long(struct net *n, const struct dst *d, const struct ip_tx *ip, struct pkt *p,
+		       struct mono now)
+{
+	struct frag_job j = { .d = d, .ip = ip };
+
+	if (pkt_len(p) > IP6_LEN_MAX || ip->dont_fragment || p->csum == PKT_CSUM_PARTIAL) {
+		stat_inc(n->core->stats, STAT_LINK_TX_TOO_LONG);
+		pkt_free(p);
+		return -EMSGSIZE;
+	}
+	j.id = frag_id(n);
+	j.label = flow_label(n, ip, p);
+	return frag_output(n, &frag_ops, &j, p, now);
 }
 
 /**
@@ -281,30 +331,31 @@ static int push_header(struct net *n, const struct dst *d, const struct ip_tx *i
  * @p:		Packet, its head at the transport header; Consumes @p
  * @now:	Time
  *
+ * A packet that is longer than the path takes is sent in fragments, unless that is forbidden; one
+ * that is not has no fragment header, whatever a router says (RFC 8021).
+ *
  * Return: 0, -EMSGSIZE when it fits neither the path nor the length field, or what the neighbour
  * table or the link say
  */
 int ip6_output(struct net *n, const struct dst *d, const struct ip_tx *ip, struct pkt *p,
 	       struct mono now)
 {
-	int r = push_header(n, d, ip, p);
-
-	if (ns_likely(r == 0))
-		return xmit(n, d, p, now);
-	pkt_free(p);
-	return r;
+	if (ns_unlikely(!fits(d, p)))
+		return output_long(n, d, ip, p, now);
+	push_header(n, ip, p);
+	return xmit(n, d, p, now);
 }
 
-/** ip6_output_to() - the same to a MAC that is known, past the neighbour table; @d's link is not the loop */
+/**
+ * ip6_output_to() - the same to a MAC that is known, past the neighbour table
+ * @d:	Its link is not the loop
+ * @p:	Fits @d; Consumes @p
+ */
 int ip6_output_to(struct net *n, const struct dst *d, const struct ip_tx *ip, struct pkt *p,
 		  const uint8_t mac[ETH_ADDR_LEN])
 {
-	int r = push_header(n, d, ip, p);
-
-	if (r < 0) {
-		pkt_free(p);
-		return r;
-	}
+	NS_BUG_ON(!fits(d, p));
+	push_header(n, ip, p);
 	ether_push(d->link, p, mac, ETH_TYPE_IP6);
 	return link_output(d->link, p);
 }

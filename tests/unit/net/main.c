@@ -2,5 +2,5 @@
 /* main.c - runs the tests of netstack/net */
 #include "suites.h"
 
-UNIT_MAIN(addr6_suite, arp_suite, demux_suite, demux_kernel_suite, icmp_suite, icmp6_suite,
-	  ip4_suite, ip6_suite, ndp_suite, neigh_suite, net_suite, route_suite)
+UNIT_MAIN(addr6_suite, arp_suite, demux_suite, demux_kernel_suite, frag6_suite, icmp_suite,
+	  icmp6_suite, ip4_suite, ip6_suite, ndp_suite, neigh_suite, net_suite, route_suite)

@@ -120,10 +120,10 @@ void r6_in(struct rig *r, const uint8_t *f, uint32_t len)
 	rig_in(r, f, len);
 }
 
-int r6_send(struct rig *r, struct ns_addr dst, uint32_t len)
+int r6_send_as(struct rig *r, struct ns_addr dst, uint32_t len, bool dont_fragment)
 {
 	struct pkt *p = pkt_new_tx(&r->core.pkts);
-	struct ip_tx ip = { .dst = dst, .proto = RIG_PROTO };
+	struct ip_tx ip = { .dst = dst, .proto = RIG_PROTO, .dont_fragment = dont_fragment };
 	struct chunk *c = chunk_new(&r->core.chunks, CHUNK_LARGE);
 	struct dst d;
 	int err = net_route(r->net, &dst, NULL, &d);
@@ -131,7 +131,8 @@ int r6_send(struct rig *r, struct ns_addr dst, uint32_t len)
 	ck_assert_int_eq(err, 0);
 	ck_assert_ptr_nonnull(c);
 	ck_assert_ptr_nonnull(p);
-	memset(c->data, 'd', len);
+	for (uint32_t i = 0; i < len; i++)
+		c->data[i] = r6_octet(i + 8);
 	ck_assert_int_eq(pkt_add_frag(p, c, 0, len), 0);
 	chunk_unref(c);
 	memcpy(pkt_push(p, 8), "\x12\x34\x56\x78\xde\xad\xbe\xef", 8); /* ports, sequence */
@@ -139,6 +140,11 @@ int r6_send(struct rig *r, struct ns_addr dst, uint32_t len)
 	err = net_output(r->net, &d, &ip, p, r->now);
 	net_flush(r->net);
 	return err;
+}
+
+int r6_send(struct rig *r, struct ns_addr dst, uint32_t len)
+{
+	return r6_send_as(r, dst, len, true);
 }
 
 void r6_peer_known(struct rig *r)

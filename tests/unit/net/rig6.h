@@ -41,6 +41,13 @@ uint32_t r6_nd(uint8_t *f, struct ns_addr src, struct ns_addr dst, uint8_t type,
 void r6_in(struct rig *r, const uint8_t *f, uint32_t len);
 /** r6_send() - @len octets of the transport from us to @dst; what net_output() says */
 int r6_send(struct rig *r, struct ns_addr dst, uint32_t len);
+/** r6_send_as() - the same, in fragments if that is allowed; octet @i of the packet is r6_octet(i) from 8 on */
+int r6_send_as(struct rig *r, struct ns_addr dst, uint32_t len, bool dont_fragment);
+/** r6_octet() - what is at @at of a packet that fragments make up */
+static inline uint8_t r6_octet(uint32_t at)
+{
+	return (uint8_t)(at * 7 + at / 251);
+}
 /** r6_peer_known() - r6_peer's MAC is configured */
 void r6_peer_known(struct rig *r);
 /** r6_is_good() - frame @i that left has right lengths, and a right checksum if it is ICMPv6 */
