@@ -310,6 +310,37 @@ START_TEST(reset_is_told_once)
 }
 END_TEST
 
+/* What leaves is IPv6 from the address of local=, with the MSS of mtu= and the window scale of rcvbuf= */
+START_TEST(flags_choose_family_mtu_and_window_scale)
+{
+	static const struct in6_addr own = { .s6_addr = { 0xfd, 0x3d, [15] = 1 } };
+	struct sockaddr_in6 to = { .sin6_family = AF_INET6,
+				   .sin6_port = htons(PORT),
+				   .sin6_addr.s6_addr = { 0xfd, 0x3d, 0xfa, [15] = 1 } };
+	struct packetdrill_interface v6 = { 0 };
+	uint8_t b[128], *tcp = b + IP6_LEN;
+	size_t len = sizeof(b);
+	long long us;
+	int fd;
+
+	packetdrill_interface_init("local=fd3d::1,mtu=1520,rcvbuf=6291456", &v6);
+	fd = v6.socket(v6.userdata, AF_INET6, SOCK_STREAM, IPPROTO_TCP);
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(v6.fcntl(v6.userdata, fd, F_SETFL, O_RDWR | O_NONBLOCK), 0);
+	ck_assert_int_eq(v6.connect(v6.userdata, fd, (struct sockaddr *)&to, sizeof(to)), -1);
+	ck_assert_int_eq(errno, EINPROGRESS);
+	ck_assert_int_eq(v6.netdev_receive(v6.userdata, b, &len, &us), 0);
+	ck_assert_uint_eq(len,
+			  IP6_LEN + 40); /* MSS, SACK permitted, timestamps, NOP, window scale */
+	ck_assert_uint_eq(b[0] >> 4, 6);
+	ck_assert_int_eq(memcmp(b + 8, &own, sizeof(own)), 0);
+	ck_assert_uint_eq(tcp[13], FL_SYN);
+	ck_assert_uint_eq(tcp[22] << 8 | tcp[23], 1520 - IP6_LEN - TCP_LEN);
+	ck_assert_uint_eq(tcp[39], 7);
+	v6.free(v6.userdata);
+}
+END_TEST
+
 START_TEST(what_is_not_there_says_so)
 {
 	int fds[2];
@@ -338,6 +369,7 @@ static Suite *plugin_suite(void)
 	tcase_add_test(t, tcp_info_is_as_long_as_asked_for);
 	tcase_add_test(t, unread_octets_reset_on_close);
 	tcase_add_test(t, reset_is_told_once);
+	tcase_add_test(t, flags_choose_family_mtu_and_window_scale);
 	tcase_add_test(t, what_is_not_there_says_so);
 	return suite;
 }

@@ -17,7 +17,9 @@ enum {
 	LOCAL_V4 = 0xc0a80001, /* 192.168.0.1, what packetdrill's own runner uses */
 	LOCAL_BITS = 16,
 	MTU = 1500,
-	RCVBUF_MAX = 15 << 20, /* octets: a window scale of 8, which scripts expect */
+	RCVBUF_MAX =
+		15 << 20, /* octets: a window scale of 8, which packetdrill's own scripts expect */
+	LOCAL6_BITS = 48,
 	SNDBUF_MAX = 4 << 20,
 };
 
@@ -59,6 +61,10 @@ static int parse_one(struct world_config *c, const char *key, const char *value)
 		c->mtu = (uint32_t)strtoul(value, NULL, 10);
 		return c->mtu >= 576 && c->mtu <= 65535 ? 0 : -EINVAL;
 	}
+	if (!strcmp(key, "rcvbuf")) {
+		c->rcvbuf_max = (uint32_t)strtoul(value, NULL, 10);
+		return c->rcvbuf_max >= UINT16_MAX && c->rcvbuf_max <= 1 << 30 ? 0 : -EINVAL;
+	}
 	if (!strcmp(key, "local")) {
 		if (inet_pton(AF_INET, value, &a4) == 1)
 			c->local.addr = ns_addr_v4(ntohl(a4.s_addr));
@@ -78,7 +84,9 @@ static int parse_flags(struct world_config *c, const char *flags)
 {
 	char text[1024], *save = NULL;
 
-	*c = (struct world_config){ .mtu = MTU, .local.addr = ns_addr_v4(LOCAL_V4) };
+	*c = (struct world_config){ .mtu = MTU,
+				    .rcvbuf_max = RCVBUF_MAX,
+				    .local.addr = ns_addr_v4(LOCAL_V4) };
 	if (!flags)
 		return 0;
 	if (strlen(flags) >= sizeof(text))
@@ -132,14 +140,14 @@ static int world_link(struct world *w)
 		.drv = w,
 	};
 	bool is_v4 = ns_addr_is_v4(&w->config.local.addr);
-	struct ns_route all = { .is_onlink = true };
+	struct ns_route all = { .is_onlink = true, .is_v6 = !is_v4 };
 	int r;
 
 	memcpy(link.mac, own_mac, sizeof(own_mac));
 	r = ns_stack_add_link(w->stack, &link, &w->link_id);
 	if (r == 0)
 		r = ns_stack_add_addr(w->stack, w->link_id, &w->config.local.addr,
-				      is_v4 ? LOCAL_BITS : 48);
+				      is_v4 ? LOCAL_BITS : LOCAL6_BITS);
 	if (is_v4)
 		all.dst = all.gateway = ns_addr_v4(0);
 	all.link_id = w->link_id;
@@ -148,9 +156,7 @@ static int world_link(struct world *w)
 
 int world_init(struct world *w, const char *flags)
 {
-	const struct ns_limits limits = { .sockets = 1024,
-					  .sndbuf_max = SNDBUF_MAX,
-					  .rcvbuf_max = RCVBUF_MAX };
+	struct ns_limits limits = { .sockets = 1024, .sndbuf_max = SNDBUF_MAX };
 	int r;
 
 	*w = (struct world){ .now = { 1000 * NS_PER_SEC }, .first = pthread_self() };
@@ -163,6 +169,7 @@ int world_init(struct world *w, const char *flags)
 	r = parse_flags(&w->config, flags);
 	if (r)
 		return r;
+	limits.rcvbuf_max = w->config.rcvbuf_max;
 	w->stack = ns_stack_new(&w->env, &limits);
 	return w->stack ? world_link(w) : -ENOMEM;
 }

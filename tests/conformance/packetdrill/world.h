@@ -34,6 +34,7 @@ struct world_out {
 /** struct world_config - what --so_flags may say; zero means the default */
 struct world_config {
 	uint32_t mtu;             /* octets, 1500 */
+	uint32_t rcvbuf_max;      /* octets, 15 MiB: decides the window scale */
 	struct ns_endpoint local; /* 192.168.0.1 */
 	char knobs[256];          /* path of a file with "sysctl=value" lines */
 };
