@@ -98,7 +98,7 @@ enum {
 #define TCP_RTO_AFTER_SYN_NS (3 * NS_PER_SEC)  /* RFC 6298 5.7 */
 #define TCP_RTO_MIN_NS       (200 * NS_PER_MS) /* linux TCP_RTO_MIN; deviates from RFC 6298 2.4 */
 #define TCP_PTO_INITIAL_NS   (1 * NS_PER_SEC)  /* RFC 8985 7.2: no round trip was measured */
-#define TCP_PTO_MIN_NS       (2 * NS_PER_MS)   /* linux TCP_TIMEOUT_MIN: what a timer is late by */
+#define TCP_TIMEOUT_MIN_NS   (2 * NS_PER_MS)   /* linux TCP_TIMEOUT_MIN: what a timer is late by */
 #define TCP_PTO_DELACK_NS    (200 * NS_PER_MS) /* RFC 8985 7.2 TLP.max_ack_delay; linux TCP_RTO_MIN */
 #define TCP_RTO_MAX_NS       (120 * NS_PER_SEC) /* linux TCP_RTO_MAX */
 #define TCP_DELACK_NS        (40 * NS_PER_MS) /* linux TCP_DELACK_MIN; RFC 9293 MUST-58 asks < 500 ms */

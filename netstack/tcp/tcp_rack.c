@@ -19,7 +19,9 @@
  * acknowledged without a D-SACK, the probe itself has repaired a loss, which is congestion like any other.
  *
  * Deviates from RFC 8985 6.2 step 5: the timer stands for the latest possible deadline, that of rack.xmit,
- * rather than the latest of those that wait: never later by more than the window, and without a walk.
+ * rather than the latest of those that wait: never later by more than the window, and without a walk. It runs
+ * two milliseconds over, as Linux' does: the window is a guess at the path's jitter, and the time an
+ * acknowledgement waits on its way through two hosts is not in it.
  * A retransmission that is lost again does not reduce the window a second time (as Linux; RFC 5681 4.3
  * would); PRR keeps what is sent within what is delivered.
  *
@@ -151,7 +153,7 @@ bool tcp_rack_detect(struct tcp_conn *c, struct mono now)
 		if (!is_sent_after(k->xmit, k->end, r->tx, seq_add(r->seq, r->len)))
 			continue;
 		if (mono_lt(now, mono_add(r->tx, wait_ns))) {
-			when = mono_add(k->xmit, wait_ns);
+			when = mono_add(k->xmit, wait_ns + TCP_TIMEOUT_MIN_NS);
 			break;
 		}
 		tcp_rtx_mark_lost(c, r);
@@ -195,7 +197,7 @@ void tcp_tlp_schedule(struct tcp_conn *c, struct mono now)
 	}
 	if (tcp_has(c, TCP_F_RTT_SEEN))
 		pto_ns = 2 * c->srtt_ns +
-			 (tcp_flight(c) <= c->mss ? TCP_PTO_DELACK_NS : TCP_PTO_MIN_NS);
+			 (tcp_flight(c) <= c->mss ? TCP_PTO_DELACK_NS : TCP_TIMEOUT_MIN_NS);
 	if (!timer_is_armed(&c->rto_timer))
 		rto = mono_add(now, tcp_rto_ns(c));
 	tcp_timer_set(c, &c->pto_timer, mono_min(mono_add(now, pto_ns), rto));
