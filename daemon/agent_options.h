@@ -18,7 +18,7 @@
 #define AOPT_ROWS_MAX 160
 
 /** AOPT_VALUE_MAX - octets of the longest value that is looked at */
-#define AOPT_VALUE_MAX 256
+#define AOPT_VALUE_MAX 320
 
 /** struct aopt_values - the options of one socket */
 struct aopt_values {

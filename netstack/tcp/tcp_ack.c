@@ -72,9 +72,10 @@ static void advance_una(struct tcp_conn *c, struct seq ack, struct tcp_delivered
 	if (seq_lt(c->snd_sml, ack))
 		c->snd_sml = ack; /* keeps it near: old ones must not come round */
 	d->is_una_moved = true;
-	c->bytes_acked += len;
+	c->meter.bytes_acked += len;
 	c->progress = now;
 	c->retries = 0;
+	tcp_rto_series_end(c, now);
 	c->soft_err = 0;
 	c->flags &=
 		~TCP_F_MORE; /* "at once" is over (linux tcp_data_snd_check() asks tp->nonagle alone) */
@@ -117,7 +118,7 @@ static void ack_octets(struct tcp_conn *c, const struct tcp_seg *s, struct mono 
 				   .fack = c->rack.fack,
 				   .is_ece = tcp_ecn_is_echo(c, s) };
 	struct seq una = c->snd_una;
-	uint32_t flight = tcp_flight(c), wnd = c->snd_wnd;
+	uint32_t flight = tcp_flight(c), wnd = c->snd_wnd, delivered = c->meter.delivered;
 	uint64_t rtt;
 
 	/* "If SND.UNA =< SEG.ACK =< SND.NXT, the send window should be updated": an overtaken one is no news */
@@ -130,6 +131,10 @@ static void ack_octets(struct tcp_conn *c, const struct tcp_seg *s, struct mono 
 		advance_una(c, s->ack, &d, now);
 	if (tcp_has(c, TCP_F_SACK))
 		tcp_sack_in(c, s, &d, now);
+	if (d.has_reord)
+		tcp_sack_reordered(c, &d);
+	if (d.is_ece)
+		c->meter.delivered_ce += c->meter.delivered - delivered;
 	rtt = sample_of(c, s, &d, now);
 	if (rtt) {
 		tcp_rtt_sample(c, rtt);
@@ -142,6 +147,7 @@ static void ack_octets(struct tcp_conn *c, const struct tcp_seg *s, struct mono 
 		grow_sndbuf(c);
 		tcp_wake_writer(c);
 	}
+	tcp_chrono_update(c, now);
 	if (tcp_unsent(c) || c->lost_len || tcp_has(c, TCP_F_FIN_QUEUED))
 		tcp_conn_dirty(c);
 }

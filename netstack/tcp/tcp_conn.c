@@ -183,6 +183,8 @@ void tcp_conn_start(struct tcp_conn *c, struct mono now)
 	c->ca = TCP_CA_OPEN;
 	c->undo.is_open = c->undo.is_frto = c->undo.is_testing = false;
 	c->dupack_cnt = 0;
+	c->reordering = TCP_DUPTHRESH;
+	c->meter = (struct tcp_meter){ .chrono_at = now };
 	c->err = c->soft_err = 0;
 	c->pmtu = 0;
 	c->retries = c->probe_cnt = c->syn_retries = 0;
@@ -205,9 +207,11 @@ void tcp_conn_start(struct tcp_conn *c, struct mono now)
  */
 void tcp_conn_established(struct tcp_conn *c, struct mono now)
 {
-	bool is_slow = c->total_retrans > 1;
+	bool is_slow = c->meter.total_retrans > 1;
 
 	tcp_timer_stop(c, &c->rto_timer);
+	tcp_rto_series_end(c, now);
+	c->meter.delivered++; /* the handshake's own (linux tcp_rcv_state_process()) */
 	c->backoff = 0;
 	c->retries = 0;
 	if (c->syn_retries && !tcp_has(c, TCP_F_RTT_SEEN))
@@ -217,7 +221,7 @@ void tcp_conn_established(struct tcp_conn *c, struct mono now)
 	if (is_slow)
 		c->cc.cwnd = c->mss; /* RFC 5681 3.1: the handshake was lost */
 	c->flight_max = 0;
-	c->progress = now;
+	c->progress = c->data_rx_at = now;
 	c->round_edge = c->rcv_adv;
 	c->round_start = now;
 	c->quick_cnt = TCP_QUICK_ACKS;

@@ -76,6 +76,8 @@ void tcp_ecn_text(struct tcp_conn *c, const struct tcp_seg *s)
 {
 	if (!c->ecn.is_on)
 		return;
+	if (s->ecn)
+		c->meter.has_ect = true;
 	if (s->flags & TCP_CWR) {
 		c->ecn.is_echoing = false;
 		c->flags |=

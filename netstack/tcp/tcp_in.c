@@ -365,7 +365,7 @@ enum drop tcp_conn_input(struct tcp_conn *c, struct tcp_seg *s, struct mono now)
 		tcp_conn_reap(c);
 		return DROP_TCP_NO_CONN;
 	}
-	c->segs_in += s->seg_cnt;
+	c->meter.segs_in += s->seg_cnt;
 	if (c->state == TCP_SYN_SENT) {
 		a.drop = syn_sent_input(c, s, now);
 		tcp_conn_reap(c);

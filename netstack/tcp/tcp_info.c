@@ -1,6 +1,51 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tcp_info.c - what TCP_INFO tells of a connection; the embedder lays it out */
+/*
+ * tcp_info.c - what TCP_INFO tells of a connection; the embedder lays it out
+ *
+ * Counters are struct tcp_meter's, kept where things happen. What a connection is limited by is looked at
+ * after each visit of tcp_output() and each acknowledgement (linux tcp_chrono_start() and its callers).
+ */
 #include "tcp/tcp_int.h"
+
+static enum tcp_chrono chrono_of(const struct tcp_conn *c)
+{
+	uint32_t unsent = tcp_unsent(c), wnd = tcp_flight(c) + ns_min_u(unsent, c->mss);
+
+	if (wnd == 0)
+		return TCP_CHRONO_IDLE;
+	if (unsent && c->snd_wnd < wnd)
+		return TCP_CHRONO_RWND;
+	/* everything is sent, the congestion window would take more, and the program has been told to wait */
+	if (unsent == 0 && tcp_has(c, TCP_F_NOSPACE) && !tcp_has(c, TCP_F_CWND_LIMITED))
+		return TCP_CHRONO_SNDBUF;
+	return TCP_CHRONO_BUSY;
+}
+
+/** tcp_chrono_update() - what is the connection limited by from here on? */
+void tcp_chrono_update(struct tcp_conn *c, struct mono now)
+{
+	struct tcp_meter *m = &c->meter;
+	enum tcp_chrono what = chrono_of(c);
+
+	if (what == m->chrono)
+		return;
+	m->chrono_ns[m->chrono] += mono_since(now, m->chrono_at);
+	m->chrono = what;
+	m->chrono_at = now;
+}
+
+/* Nanoseconds of @what so far. */
+static uint64_t chrono_ns(const struct tcp_conn *c, enum tcp_chrono what, struct mono now)
+{
+	const struct tcp_meter *m = &c->meter;
+
+	return m->chrono_ns[what] + (m->chrono == what ? mono_since(now, m->chrono_at) : 0);
+}
+
+static uint64_t rto_ns(const struct tcp_meter *m, struct mono now)
+{
+	return m->rto_ns + (m->rto_at.ns ? mono_since(now, m->rto_at) : 0);
+}
 
 static uint32_t us_of(uint64_t ns)
 {
@@ -23,6 +68,9 @@ static uint32_t segs_of(const struct tcp_conn *c, uint32_t octets)
 int tcp_info(void *conn, struct mono now, struct ns_tcp_info *ret_info)
 {
 	const struct tcp_conn *c = conn;
+	const struct tcp_meter *m = &c->meter;
+	uint64_t rwnd_ns = chrono_ns(c, TCP_CHRONO_RWND, now);
+	uint64_t sndbuf_ns = chrono_ns(c, TCP_CHRONO_SNDBUF, now);
 
 	*ret_info = (struct ns_tcp_info){
 		.state = tcp_state_linux(c->state),
@@ -34,6 +82,7 @@ int tcp_info(void *conn, struct mono now, struct ns_tcp_info *ret_info)
 		.has_sack = tcp_has(c, TCP_F_SACK),
 		.has_wscale = tcp_has(c, TCP_F_WSCALE),
 		.has_ecn = c->ecn.is_on,
+		.has_ecn_seen = m->has_ect,
 		.snd_wscale = c->snd_wscale,
 		.rcv_wscale = c->rcv_wscale,
 		.rto_us = us_of(tcp_rto_ns(c)),
@@ -56,22 +105,33 @@ int tcp_info(void *conn, struct mono now, struct ns_tcp_info *ret_info)
 					: segs_of(c, c->cc.ssthresh),
 		.snd_cwnd = c->mss ? c->cc.cwnd / c->mss : 0,
 		.advmss = c->adv_mss,
-		.reordering = TCP_DUPTHRESH,
+		.reordering = c->reordering,
 		.rcv_rtt_us = us_of(c->rcv_rtt_ns),
 		.rcv_space = c->rcvbuf,
-		.total_retrans = c->total_retrans,
+		.total_retrans = m->total_retrans,
 		.snd_wnd = c->snd_wnd,
-		.rcv_wnd = tcp_rcv_wnd(c),
+		.rcv_wnd = (uint32_t)seq_diff(c->rcv_adv, c->rcv_acked),
 		.min_rtt_us = us_of(c->min_rtt_ns),
 		.notsent_bytes = TCP_IN(c->state, TCPF_SYNCHRONISED) ? tcp_unsent(c) : 0,
-		.bytes_acked = c->bytes_acked,
-		.bytes_received = c->bytes_received,
-		.bytes_sent = c->bytes_sent,
-		.bytes_retrans = c->bytes_retrans,
-		.segs_out = c->segs_out,
-		.segs_in = c->segs_in,
-		.data_segs_in = c->data_segs_in,
-		.data_segs_out = c->data_segs_out,
+		.bytes_acked = m->bytes_acked,
+		.bytes_received = m->bytes_received,
+		.bytes_sent = m->bytes_sent,
+		.bytes_retrans = m->bytes_retrans,
+		.segs_out = m->segs_out,
+		.segs_in = m->segs_in,
+		.data_segs_in = m->data_segs_in,
+		.data_segs_out = m->data_segs_out,
+		.busy_us = (chrono_ns(c, TCP_CHRONO_BUSY, now) + rwnd_ns + sndbuf_ns) / NS_PER_US,
+		.rwnd_limited_us = rwnd_ns / NS_PER_US,
+		.sndbuf_limited_us = sndbuf_ns / NS_PER_US,
+		.delivered = m->delivered,
+		.delivered_ce = m->delivered_ce,
+		.dsack_dups = m->dsack_dups,
+		.reord_seen = m->reord_seen,
+		.rcv_ooopack = m->ooo_segs,
+		.total_rto = m->rto_cnt,
+		.total_rto_recoveries = m->rto_recoveries,
+		.total_rto_ms = (uint32_t)(rto_ns(m, now) / NS_PER_MS),
 	};
 	return 0;
 }

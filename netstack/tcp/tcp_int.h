@@ -74,7 +74,8 @@ enum {
 
 /* Counts. */
 enum {
-	TCP_DUPTHRESH = 3,  /* RFC 5681 3.2, RFC 6675 2 */
+	TCP_DUPTHRESH = 3,        /* RFC 5681 3.2, RFC 6675 2 */
+	TCP_REORDERING_MAX = 300, /* segments: linux net.ipv4.tcp_max_reordering */
 	TCP_REC_MAX = 4096, /* transmission records of one connection: bounds the work of an ACK */
 	TCP_REC_POOL = 1 << 18,   /* of one stack */
 	TCP_OOO_MAX = 512,        /* islands of one connection */
@@ -253,6 +254,33 @@ enum tcp_conn_flag {
 	TCP_F_SHUT_RECV = 1u << 30, /* the program is gone: arriving text is answered with RST */
 };
 
+/** enum tcp_chrono - what a connection is limited by; of several the last (linux enum tcp_chrono) */
+enum tcp_chrono {
+	TCP_CHRONO_IDLE,   /* all that was written is acknowledged */
+	TCP_CHRONO_BUSY,   /* there is something to send or outstanding */
+	TCP_CHRONO_RWND,   /* and the peer's window is what holds it back */
+	TCP_CHRONO_SNDBUF, /* or the send buffer: the program would write more and may not */
+	TCP_CHRONO_COUNT,
+};
+
+/** struct tcp_meter - counted and timed for TCP_INFO alone */
+struct tcp_meter {
+	uint32_t segs_in, segs_out, data_segs_in, data_segs_out, total_retrans;
+	uint64_t bytes_acked, bytes_received, bytes_sent, bytes_retrans;
+	uint32_t delivered, delivered_ce; /* segments, the handshake's and duplicates included */
+	uint32_t dsack_dups;              /* segments the peer reported as duplicates */
+	uint32_t ooo_segs;                /* segments that came out of order */
+	uint32_t reord_seen;              /* times reordering was seen */
+	uint16_t rto_cnt,
+		rto_recoveries; /* timeouts; series of them that an acknowledgement ended or will */
+	uint64_t rto_ns;        /* in all such series */
+	struct mono rto_at;     /* the one under way began; 0: none */
+	enum tcp_chrono chrono; /* what the connection is limited by */
+	struct mono chrono_at;  /* since when */
+	uint64_t chrono_ns[TCP_CHRONO_COUNT];
+	bool has_ect; /* something came that could have told of congestion */
+};
+
 /** enum tcp_pend - program's wishes that wait for a time argument */
 enum tcp_pend {
 	TCP_PEND_SHUT = 1u << 0,
@@ -329,6 +357,8 @@ struct tcp_conn { /* NOLINT(clang-analyzer-optin.performance.Padding) */
 	struct seq recover;
 	struct seq limited_from; /* SND.NXT when disorder began (RFC 3042) */
 	uint32_t dupack_cnt;
+	uint32_t
+		reordering; /* segments: how far out of order what was sent has arrived (linux tp->reordering) */
 	uint32_t recover_fs, prr_delivered, prr_out;
 	struct seq cwnd_seq;
 	struct {
@@ -381,8 +411,7 @@ struct tcp_conn { /* NOLINT(clang-analyzer-optin.performance.Padding) */
 
 	/* for TCP_INFO */
 	struct mono rx_at, data_rx_at, ack_rx_at, data_tx_at;
-	uint64_t bytes_acked, bytes_received, bytes_sent, bytes_retrans;
-	uint32_t segs_in, segs_out, data_segs_in, data_segs_out, total_retrans;
+	struct tcp_meter meter;
 };
 
 /** struct tcp - one stack's TCP */
@@ -562,6 +591,8 @@ struct tcp_delivered {
 	/* of the segment that brought it */
 	bool has_ecr, has_sack, has_dsack, is_dup;
 	bool has_orig; /* some of it was outstanding at the last timeout and sent once only */
+	bool has_reord;
+	struct seq reord; /* first octet of it that came later than others sent after it */
 	uint32_t ts_ecr;
 	struct seq fack; /* highest octet delivered before */
 	struct tcp_sack_block dsack;
@@ -590,6 +621,7 @@ struct tcp_rec *tcp_rec_last(const struct tcp_conn *c);
 
 void tcp_sack_in(struct tcp_conn *c, const struct tcp_seg *s, struct tcp_delivered *d,
 		 struct mono now);
+void tcp_sack_reordered(struct tcp_conn *c, const struct tcp_delivered *d);
 
 /* --- tcp_rack.c ---------------------------------------------------------------------------- */
 
@@ -651,6 +683,7 @@ void tcp_timers_cancel(struct tcp_conn *c);
 void tcp_timer_set(struct tcp_conn *c, struct timer *t, struct mono when);
 void tcp_timer_stop(struct tcp_conn *c, struct timer *t);
 void tcp_rto_arm(struct tcp_conn *c, struct mono now);
+void tcp_rto_series_end(struct tcp_conn *c, struct mono now);
 void tcp_persist_arm(struct tcp_conn *c, uint64_t delay_ns, struct mono now);
 void tcp_keep_restart(struct tcp_conn *c, struct mono now);
 
@@ -674,6 +707,7 @@ void tcp_rows(void *self, void (*fn)(void *ctx, const struct ns_sock_row *row), 
 /* --- tcp_info.c ---------------------------------------------------------------------------- */
 
 int tcp_info(void *conn, struct mono now, struct ns_tcp_info *ret_info);
+void tcp_chrono_update(struct tcp_conn *c, struct mono now);
 
 /* --- tcp_opt_user.c ------------------------------------------------------------------------ */
 

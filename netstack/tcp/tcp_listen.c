@@ -273,7 +273,7 @@ static struct tcp_conn *grow_up(const struct tcp_halfopen *h, struct mono now)
 	c->rcv_nxt = c->rcv_acked = seq_add(h->irs, 1);
 	c->rcv_adv = seq_add(c->rcv_nxt, h->wnd_edge);
 	c->syn_retries = h->retries;
-	c->total_retrans = h->retries;
+	c->meter.total_retrans = h->retries;
 	c->syn_at = h->sent_at;
 	return c;
 }

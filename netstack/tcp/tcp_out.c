@@ -83,8 +83,8 @@ static int send_again(struct tcp_conn *c, struct tcp_rec *r, uint32_t len, struc
 	if ((uint32_t)n < payload)
 		len = (uint32_t)n;
 	stat_add(tcp_stats(c->t), STAT_TCP_RETRANS_SEGS, (len + c->mss - 1) / c->mss);
-	c->total_retrans += (len + c->mss - 1) / c->mss;
-	c->bytes_retrans += ns_min_u(payload, len);
+	c->meter.total_retrans += (len + c->mss - 1) / c->mss;
+	c->meter.bytes_retrans += ns_min_u(payload, len);
 	return (int)len;
 }
 
@@ -197,7 +197,7 @@ static bool restart_after_idle(struct tcp_conn *c, struct mono now)
 {
 	uint64_t idle = mono_since(now, c->data_tx_at);
 
-	if (tcp_flight(c) || !c->bytes_sent || idle <= c->rto_ns ||
+	if (tcp_flight(c) || !c->meter.bytes_sent || idle <= c->rto_ns ||
 	    !tcp_knob(c->t, NS_KNOB_tcp_slow_start_after_idle))
 		return false;
 	tcp_cc_restart(&c->cc, idle, c->rto_ns);
@@ -384,6 +384,7 @@ static enum visit visit_open(struct tcp_conn *c, struct mono now)
 		tcp_recovery_sent(c, is_limited);
 		if (c->notsent_lowat != UINT32_MAX)
 			tcp_wake_writer(c);
+		tcp_chrono_update(c, now);
 	}
 	if (tcp_has(c, TCP_F_PROBE_DUE) && v != VISIT_BLOCKED &&
 	    serve_probe(c, &is_limited, now) < 0)

@@ -76,8 +76,10 @@ void tcp_rack_delivered(struct tcp_conn *c, const struct tcp_rec *r, struct seq 
 	uint64_t rtt_ns = mono_since(now, r->tx);
 
 	/* compared with what was known before: blocks of one acknowledgement come newest first */
-	if (seq_lt(end, d->fack) && !(r->flags & TCP_REC_EVER))
-		k->is_reordered = true;
+	if (seq_lt(end, d->fack) && !(r->flags & TCP_REC_EVER)) {
+		d->reord = d->has_reord ? seq_min(d->reord, r->seq) : r->seq;
+		d->has_reord = k->is_reordered = true;
+	}
 	if (!(r->flags & TCP_REC_EVER) && seq_le(end, c->recover))
 		d->has_orig = true;
 	k->fack = seq_max(k->fack, end);

@@ -217,8 +217,8 @@ static void in_order(struct tcp_arrival *a)
 	tcp_reasm_pull(c);
 	len = (uint32_t)seq_diff(c->rcv_nxt, before);
 	stat_add(tcp_stats(c->t), STAT_TCP_OCTETS_IN, len);
-	c->bytes_received += len;
-	c->data_segs_in += a->s->seg_cnt;
+	c->meter.bytes_received += len;
+	c->meter.data_segs_in += a->s->seg_cnt;
 	c->data_rx_at = a->now;
 	if (had_islands)
 		c->flags |= TCP_F_ACK_NOW; /* RFC 5681 4.2: fills all or part of a gap */
@@ -234,7 +234,8 @@ static void out_of_order(struct tcp_arrival *a)
 
 	if (d != DROP_NONE)
 		a->drop = d;
-	c->data_segs_in += a->s->seg_cnt;
+	c->meter.data_segs_in += a->s->seg_cnt;
+	c->meter.ooo_segs += a->s->seg_cnt;
 	tcp_rcv_quickack(c);
 	c->flags |= TCP_F_ACK_NOW; /* RFC 5681 4.2: a duplicate ACK at once */
 	tcp_conn_dirty(c);

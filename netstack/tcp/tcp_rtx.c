@@ -246,6 +246,7 @@ void tcp_rtx_ack(struct tcp_conn *c, struct seq ack, struct tcp_delivered *d, st
 			len = r->len;
 		if (!(r->flags & TCP_REC_SACKED)) {
 			d->acked += len;
+			c->meter.delivered += (len + r->mss - 1) / r->mss;
 			tcp_rack_delivered(c, r, seq_add(r->seq, len), d, now);
 		}
 		sums_sub(c, r, len);
@@ -306,6 +307,7 @@ void tcp_rtx_mark_sacked(struct tcp_conn *c, struct tcp_rec *r)
 	c->sacked_len += r->len;
 	r->segs = segs_of(r);
 	c->sacked_segs += r->segs;
+	c->meter.delivered += r->segs;
 	list_del(&r->tx_node);
 }
 

@@ -102,6 +102,53 @@ static void block_in(struct tcp_conn *c, const struct tcp_sack_block *b, struct 
 		tcp_rtx_merge_prev(c, r);
 }
 
+/*
+ * RFC 2883 4: the peer has a segment twice. Only what we did send twice counts: a peer cannot say more (RFC 3708 3).
+ * What was SACKed before the second copy left was late, not lost: reordering.
+ */
+static void dsack_in(struct tcp_conn *c, struct tcp_delivered *d)
+{
+	const struct tcp_sack_block *b = &d->dsack;
+	const struct tcp_rec *r;
+	uint32_t len, segs;
+
+	if (!seq_lt(b->start, b->end))
+		return;
+	len = (uint32_t)seq_diff(b->end, b->start);
+	if (len > c->snd_wnd_max) /* linux tcp_dsack_seen(): more than was ever in flight */
+		return;
+	segs = len > c->mss ? (len + c->mss - 1) / c->mss : 1;
+	c->meter.dsack_dups += segs;
+	if (c->meter.dsack_dups <= c->meter.total_retrans)
+		c->meter.delivered += segs;
+	if (!is_sane(c, b))
+		return;
+	r = rec_at(c, b->start);
+	if (r && (r->flags & TCP_REC_SACKED) && (r->flags & TCP_REC_EVER) &&
+	    seq_lt(b->start, c->rack.fack)) {
+		d->reord = d->has_reord ? seq_min(d->reord, b->start) : b->start;
+		d->has_reord = true;
+	}
+}
+
+/**
+ * tcp_sack_reordered() - how far out of order did octets arrive?
+ * @c:		Connection with SACK; the scoreboard is up to date
+ * @d:		An acknowledgement that filled a hole with what was sent once only
+ *
+ * Linux's metric: segments from there to the highest octet delivered (tcp_check_sack_reordering()).
+ */
+void tcp_sack_reordered(struct tcp_conn *c, const struct tcp_delivered *d)
+{
+	uint32_t segs;
+
+	if (!seq_lt(d->reord, c->rack.fack))
+		return;
+	segs = ((uint32_t)seq_diff(c->rack.fack, d->reord) + c->mss - 1) / c->mss;
+	c->reordering = ns_max_u(c->reordering, ns_min_u(segs, TCP_REORDERING_MAX));
+	c->meter.reord_seen++;
+}
+
 /**
  * tcp_sack_in() - RFC 6675 5 (A): update the scoreboard
  * @c:		Connection with SACK; SND.UNA is already the segment's, or beyond it
@@ -122,6 +169,7 @@ void tcp_sack_in(struct tcp_conn *c, const struct tcp_seg *s, struct tcp_deliver
 		d->has_dsack = true;
 		d->dsack = s->opt.sack[0];
 		first = 1;
+		dsack_in(c, d);
 	}
 	for (uint32_t i = first; i < s->opt.sack_cnt; i++)
 		if (is_sane(c, &s->opt.sack[i]) && !was_seen(c, &s->opt.sack[i]))

@@ -100,6 +100,29 @@ static void time_out(struct tcp_conn *c, const char *why)
 	tcp_conn_fail(c, c->soft_err ? c->soft_err : -ETIMEDOUT, why);
 }
 
+/* For TCP_INFO: a timeout, the first of a series when no octet was acknowledged since one. */
+static void count_rto(struct tcp_conn *c, struct mono now)
+{
+	struct tcp_meter *m = &c->meter;
+
+	if (m->rto_at.ns == 0) {
+		m->rto_recoveries++;
+		m->rto_at = now;
+	}
+	m->rto_cnt++;
+}
+
+/** tcp_rto_series_end() - something was acknowledged: timeouts from here on are another matter */
+void tcp_rto_series_end(struct tcp_conn *c, struct mono now)
+{
+	struct tcp_meter *m = &c->meter;
+
+	if (m->rto_at.ns == 0)
+		return;
+	m->rto_ns += mono_since(now, m->rto_at);
+	m->rto_at.ns = 0;
+}
+
 /* RFC 9293 MUST-23, RFC 6298 5.5, 5.7 */
 static void on_syn_timeout(struct tcp_conn *c, struct mono now)
 {
@@ -109,8 +132,9 @@ static void on_syn_timeout(struct tcp_conn *c, struct mono now)
 		time_out(c, "no answer to SYN");
 		return;
 	}
+	count_rto(c, now);
 	c->syn_retries++;
-	c->total_retrans++;
+	c->meter.total_retrans++;
 	c->backoff++;
 	stat_inc(tcp_stats(c->t), STAT_TCP_RETRANS_SEGS);
 	c->flags |= TCP_F_SYN_DUE;
@@ -128,6 +152,7 @@ static void on_data_timeout(struct tcp_conn *c, struct mono now)
 		return;
 	}
 	stat_inc(tcp_stats(c->t), STAT_TCP_RTOS);
+	count_rto(c, now);
 	tcp_recovery_on_rto(c, now);
 	c->retries++;
 	c->backoff++;

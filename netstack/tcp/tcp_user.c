@@ -132,7 +132,6 @@ static int user_connect(void *conn, const struct ns_endpoint *remote, struct mon
 		return r;
 	c->iss = tcp_isn(c->t, &c->dc.key, now);
 	tcp_conn_start(c, now);
-	c->total_retrans = 0;
 	c->snd_nxt = seq_add(c->iss, 1);
 	c->snd_wnd = c->snd_wnd_max = 0;
 	c->flags |= TCP_F_ACTIVE | TCP_F_SYN_DUE;
@@ -206,7 +205,8 @@ static int user_send_reserve(void *conn, uint32_t want, struct ns_iov *iov, uint
 	if (TCP_IN(c->state, TCPF_OPENING | TCPF(LISTEN)))
 		return -ENOTCONN;
 	if (!TCP_IN(c->state, TCPF_CAN_SEND) || tcp_has(c, TCP_F_FIN_QUEUED) || c->pend)
-		return c->state == TCP_CLOSED && !c->err && c->bytes_sent + c->segs_in == 0
+		return c->state == TCP_CLOSED && !c->err &&
+				       c->meter.bytes_sent + c->meter.segs_in == 0
 			       ? -ENOTCONN
 			       : -EPIPE;
 	room = user_send_room(c);

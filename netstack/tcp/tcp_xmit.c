@@ -133,10 +133,10 @@ static void account(struct tcp_conn *c, const struct pkt *p, uint32_t len, uint8
 	uint32_t segs = p->gso_segs > 1 ? p->gso_segs : 1;
 
 	stat_inc(tcp_stats(c->t), STAT_TCP_SEGS_OUT);
-	c->segs_out += segs;
+	c->meter.segs_out += segs;
 	if (len) {
-		c->data_segs_out += segs;
-		c->bytes_sent += len;
+		c->meter.data_segs_out += segs;
+		c->meter.bytes_sent += len;
 		if (mono_since(now, c->data_rx_at) < TCP_DELACK_NS &&
 		    !seq_eq(c->rcv_acked, c->rcv_nxt))
 			c->flags |= TCP_F_PINGPONG; /* an answer: its acknowledgement rode on it */

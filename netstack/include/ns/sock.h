@@ -134,11 +134,18 @@ struct ns_tcp_info {
 	bool has_ts, has_sack, has_wscale, has_ecn;
 	uint8_t snd_wscale, rcv_wscale;
 	uint32_t rto_us, ato_us, snd_mss, rcv_mss, unacked, sacked, lost, retrans, fackets;
+	bool has_ecn_seen; /* something came that could have told of congestion */
 	uint32_t last_data_sent_ms, last_data_recv_ms, last_ack_recv_ms;
 	uint32_t pmtu, rcv_ssthresh, rtt_us, rttvar_us, snd_ssthresh, snd_cwnd, advmss, reordering;
 	uint32_t rcv_rtt_us, rcv_space, total_retrans, snd_wnd, rcv_wnd, min_rtt_us, notsent_bytes;
 	uint64_t bytes_acked, bytes_received, bytes_sent, bytes_retrans;
 	uint32_t segs_out, segs_in, data_segs_in, data_segs_out;
+	uint64_t busy_us;           /* something was outstanding or waited */
+	uint64_t rwnd_limited_us;   /* of that: the peer's window was shut */
+	uint64_t sndbuf_limited_us; /* of that: the send buffer was too small */
+	uint32_t delivered, delivered_ce, dsack_dups, reord_seen, rcv_ooopack;
+	uint16_t total_rto, total_rto_recoveries;
+	uint32_t total_rto_ms;
 };
 
 ns_must_check int ns_sock_tcp_info(struct ns_stack *s, ns_sock h, struct mono now,

@@ -291,6 +291,50 @@ START_TEST(options_of_the_pair_are_refused)
 }
 END_TEST
 
+/* Offsets of linux 6.18 include/uapi/linux/tcp.h; the kernel under test says how long it is. */
+START_TEST(tcp_info_is_laid_out_as_linux_6_18)
+{
+	struct ns_tcp_info in = {
+		.state = 1,
+		.snd_wscale = 7,
+		.rcv_wscale = 8,
+		.rto_us = 0x11111111,
+		.reordering = 0x22222222,
+		.busy_us = 0x3333333333333333,
+		.delivered = 0x44444444,
+		.reord_seen = 0x55555555,
+		.rcv_wnd = 0x66666666,
+		.total_rto = 0x7777,
+		.total_rto_ms = 0x08080808,
+	};
+	uint8_t buf[AOPT_VALUE_MAX], kernel[AOPT_VALUE_MAX] = { 0 };
+	socklen_t len = sizeof(kernel);
+	uint32_t v;
+	uint64_t q;
+	uint16_t h;
+
+	ck_assert_uint_eq(aopt_tcp_info(&in, buf), 280);
+	ck_assert_uint_eq(buf[0], 1);
+	ck_assert_uint_eq(buf[6], 0x87);
+#define AT(off_, var_, val_)                                                                       \
+	do {                                                                                       \
+		memcpy(&(var_), buf + (off_), sizeof(var_));                                       \
+		ck_assert_uint_eq(var_, val_);                                                     \
+	} while (0)
+	AT(8, v, 0x11111111);
+	AT(88, v, 0x22222222);
+	AT(168, q, 0x3333333333333333);
+	AT(192, v, 0x44444444);
+	AT(220, v, 0x55555555);
+	AT(232, v, 0x66666666);
+	AT(240, h, 0x7777);
+	AT(244, v, 0x08080808);
+#undef AT
+	ck_assert_int_eq(getsockopt(native, IPPROTO_TCP, TCP_INFO, kernel, &len), 0);
+	ck_assert_uint_le(len, 280); /* an older kernel's is shorter */
+}
+END_TEST
+
 START_TEST(stack_is_told_what_differs_from_its_defaults)
 {
 	uint8_t buf[AOPT_VALUE_MAX] = { 0 };
@@ -331,6 +375,7 @@ int main(void)
 	tcase_add_test(t, timeouts_are_the_kernels_and_noted);
 	tcase_add_test(t, ipv6_options_are_not_there_for_ipv4);
 	tcase_add_test(t, options_of_the_pair_are_refused);
+	tcase_add_test(t, tcp_info_is_laid_out_as_linux_6_18);
 	tcase_add_test(t, stack_is_told_what_differs_from_its_defaults);
 	tcase_add_checked_fixture(d, setup_dgram, teardown);
 	tcase_add_test(d, defaults_and_lengths_are_the_kernels);

@@ -8,6 +8,7 @@ Suite *cc_suite(void);
 Suite *cubic_suite(void);
 Suite *fsm_suite(void);
 Suite *in_suite(void);
+Suite *info_suite(void);
 Suite *isn_suite(void);
 Suite *listen_suite(void);
 Suite *out_suite(void);
