@@ -63,16 +63,6 @@ static struct ns_limits limits_or_defaults(const struct ns_limits *given)
 	return l;
 }
 
-static const struct knob {
-	const char *name;
-	int least, most, initial;
-} knobs[NS_KNOB_COUNT] = {
-#define KNOB(name_, least_, most_, default_, text_)                                                \
-	[NS_KNOB_##name_] = { #name_, least_, most_, default_ },
-#include "ns/knobs.def"
-#undef KNOB
-};
-
 static uint32_t capped_sum(uint64_t a, uint64_t b)
 {
 	return a + b > UINT32_MAX ? UINT32_MAX : (uint32_t)(a + b);
@@ -86,8 +76,7 @@ static void core_init(struct ns_stack *s, const struct ns_env *env, const struct
 
 	c->env = env;
 	c->limits = l;
-	for (int i = 0; i < NS_KNOB_COUNT; i++)
-		c->knobs[i] = knobs[i].initial;
+	core_knobs_init(c);
 	c->stats = &s->stats;
 	timers_init(&c->timers);
 	pool_init(&c->pkts, "pkt", sizeof(struct pkt), capped_sum(l.rx_frames, TX_PKTS), KEEP_PKTS);
@@ -141,7 +130,9 @@ void ns_stack_free(struct ns_stack *s)
 
 int ns_stack_set_knob(struct ns_stack *s, enum ns_knob knob, int value)
 {
-	if (knob >= NS_KNOB_COUNT || value < knobs[knob].least || value > knobs[knob].most)
+	const struct ns_knob_info *k = ns_knob_info(knob);
+
+	if (!k || value < k->least || value > k->most)
 		return -EINVAL;
 	s->core.knobs[knob] = value;
 	return 0;
@@ -150,19 +141,6 @@ int ns_stack_set_knob(struct ns_stack *s, enum ns_knob knob, int value)
 int ns_stack_knob(const struct ns_stack *s, enum ns_knob knob)
 {
 	return knob < NS_KNOB_COUNT ? s->core.knobs[knob] : 0;
-}
-
-int ns_knob_find(const char *name, enum ns_knob *ret_knob)
-{
-	size_t size = strlen(name) + 1;
-
-	for (int i = 0; i < NS_KNOB_COUNT; i++) {
-		if (strlen(knobs[i].name) + 1 == size && memcmp(knobs[i].name, name, size) == 0) {
-			*ret_knob = (enum ns_knob)i;
-			return 0;
-		}
-	}
-	return -ENOENT;
 }
 
 struct socks *ns_stack_socks(struct ns_stack *s)

@@ -30,12 +30,13 @@ enum {
 	CONN_BUCKETS_MIN = 256,
 	BIND_BUCKETS = 4096,
 	LISTENER_BUCKETS = 256,
-	EPHEMERAL_MIN = 32768, /* linux: net.ipv4.ip_local_port_range */
+	EPHEMERAL_MIN = 32768, /* without knobs; linux: net.ipv4.ip_local_port_range */
 	EPHEMERAL_MAX = 60999,
 };
 
 struct demux {
 	struct hash_key key;
+	const struct ns_core *core; /* NULL: without knobs */
 	struct list *conns;
 	uint32_t bucket_cnt; /* a power of two */
 	uint32_t bucket_max;
@@ -109,6 +110,12 @@ struct demux *demux_new(const struct hash_key *key, uint32_t conn_cap)
 	for (uint32_t i = 0; i < LISTENER_BUCKETS; i++)
 		list_init(&d->listeners[i]);
 	return d;
+}
+
+/** demux_follow_knobs() - from now on the ports that are chosen are those of net.ipv4.ip_local_port_range */
+void demux_follow_knobs(struct demux *d, const struct ns_core *core)
+{
+	d->core = core;
 }
 
 /** demux_free() - traps when a connection is still in it; NULL is fine */
@@ -296,16 +303,31 @@ static uint32_t ephemeral_start(struct demux *d, const struct ns_addr *local,
 	return (uint32_t)tuple_hash(d, local, 0, &r->addr, r->port) + d->next_ephemeral;
 }
 
-static uint16_t ephemeral_port(uint32_t start, uint32_t i)
-{
-	uint32_t range = EPHEMERAL_MAX - EPHEMERAL_MIN + 1;
+/** struct port_range - the ports that are chosen; at least one */
+struct port_range {
+	uint32_t first, cnt;
+};
 
-	return (uint16_t)(EPHEMERAL_MIN + (start % range + i) % range);
+static struct port_range port_range(const struct demux *d)
+{
+	uint32_t first = EPHEMERAL_MIN, last = EPHEMERAL_MAX;
+
+	if (d->core) {
+		first = (uint32_t)core_knob(d->core, NS_KNOB_port_first);
+		last = (uint32_t)core_knob(d->core, NS_KNOB_port_last);
+	}
+	return (struct port_range){ first, last > first ? last - first + 1 : 1 };
+}
+
+static uint16_t ephemeral_port(struct port_range range, uint32_t start, uint32_t i)
+{
+	return (uint16_t)(range.first + (start % range.cnt + i) % range.cnt);
 }
 
 int demux_bind_port(struct demux *d, struct demux_bind *b, const struct ns_endpoint *local,
 		    uint32_t rnd)
 {
+	struct port_range range = port_range(d);
 	struct ns_endpoint try = *local;
 	uint32_t start;
 
@@ -317,8 +339,8 @@ int demux_bind_port(struct demux *d, struct demux_bind *b, const struct ns_endpo
 		return 0;
 	}
 	start = ephemeral_start(d, &local->addr, NULL, rnd);
-	for (uint32_t i = 0; i <= EPHEMERAL_MAX - EPHEMERAL_MIN; i++) {
-		try.port = ephemeral_port(start, i);
+	for (uint32_t i = 0; i < range.cnt; i++) {
+		try.port = ephemeral_port(range, start, i);
 		if (has_conflict(d, b, &try))
 			continue;
 		b->is_ephemeral = false;
@@ -347,9 +369,10 @@ int demux_bind_ephemeral(struct demux *d, struct demux_bind *b, const struct ns_
 {
 	struct demux_key k = { .local = { .addr = *local }, .remote = *remote };
 	uint32_t start = ephemeral_start(d, local, remote, rnd);
+	struct port_range range = port_range(d);
 
-	for (uint32_t i = 0; i <= EPHEMERAL_MAX - EPHEMERAL_MIN; i++) {
-		k.local.port = ephemeral_port(start, i);
+	for (uint32_t i = 0; i < range.cnt; i++) {
+		k.local.port = ephemeral_port(range, start, i);
 		if (demux_find_conn(d, &k) || has_named_bind(d, &k.local))
 			continue;
 		b->is_ephemeral = true;

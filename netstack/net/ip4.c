@@ -259,7 +259,7 @@ static void header_push(struct pkt *p, const struct ip_tx *ip, uint32_t len, uin
 		.len = be16((uint16_t)len),
 		.id = be16((uint16_t)id),
 		.frag = be16((uint16_t)frag),
-		.ttl = ip->ttl ? ip->ttl : IP4_TTL_DEFAULT,
+		.ttl = ip->ttl,
 		.proto = ip->proto,
 		.src = be32(src),
 		.dst = be32(dst),
@@ -282,7 +282,7 @@ static const struct frag_out_ops frag_ops = { .hdr_len = IP4_HDR_LEN,
  * ip4_output() - net_output() for IPv4
  * @n:		IP layer
  * @d:		Path
- * @ip:		What goes into the header
+ * @given:	What goes into the header
  * @p:		Packet, its head at the transport header; Consumes @p
  * @now:	Time
  *
@@ -291,11 +291,15 @@ static const struct frag_out_ops frag_ops = { .hdr_len = IP4_HDR_LEN,
  * Return: 0, -EMSGSIZE when it fits neither the path nor the length field, or what the neighbour
  * table or the link say
  */
-int ip4_output(struct net *n, const struct dst *d, const struct ip_tx *ip, struct pkt *p,
+int ip4_output(struct net *n, const struct dst *d, const struct ip_tx *given, struct pkt *p,
 	       struct mono now)
 {
 	uint32_t len = pkt_len(p) + IP4_HDR_LEN;
+	struct ip_tx whole = *given;
+	const struct ip_tx *ip = &whole;
 
+	if (whole.ttl == 0)
+		whole.ttl = (uint8_t)core_knob(n->core, NS_KNOB_ip_default_ttl);
 	if (ns_unlikely(len > IP4_LEN_MAX || (p->gso_segs <= 1 && len > d->mtu))) {
 		if (len <= IP4_LEN_MAX && !ip->dont_fragment && p->csum != PKT_CSUM_PARTIAL) {
 			const struct frag_job j = { .d = d, .ip = ip, .id = id_take(n, ip, 1) };

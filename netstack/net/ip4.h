@@ -19,7 +19,6 @@ struct pkt;
 
 enum {
 	IP4_IDS = 1024,
-	IP4_TTL_DEFAULT = 64,
 };
 
 /** struct ip4_ids - counters of the identification field, one for a hash of the path */

@@ -48,6 +48,14 @@ struct ns_core {
 	struct ns_stats *stats;
 };
 
+void core_knobs_init(struct ns_core *c);
+
+/** core_knob() - a value of knobs.def */
+static inline int core_knob(const struct ns_core *c, enum ns_knob knob)
+{
+	return c->knobs[knob];
+}
+
 /* --- IP towards transports ------------------------------------------------------------------ */
 
 /** struct ip_rx - what IP knows of a received packet; @p's linear area starts at the transport header */
@@ -92,7 +100,7 @@ struct dst {
 struct ip_tx {
 	struct ns_addr src, dst;
 	uint8_t proto;
-	uint8_t ttl; /* 0: default 64 */
+	uint8_t ttl; /* 0: net.ipv4.ip_default_ttl, 64 for IPv6 */
 	uint8_t tos;
 	bool dont_fragment;
 };
@@ -184,6 +192,7 @@ struct demux_bind {
 };
 
 ns_must_check struct demux *demux_new(const struct hash_key *key, uint32_t conn_cap);
+void demux_follow_knobs(struct demux *d, const struct ns_core *core);
 void demux_free(struct demux *d);
 struct demux_conn *demux_find_conn(struct demux *d, const struct demux_key *k);
 /** demux_add_conn() - -EEXIST when the four-tuple is taken */

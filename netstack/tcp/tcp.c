@@ -49,6 +49,7 @@ struct tcp *tcp_new(struct ns_core *core, struct net *net, const struct user_ops
 		free(t);
 		return NULL;
 	}
+	demux_follow_knobs(t->demux, core);
 	pools_init(t, lim);
 	list_init(&t->conns);
 	list_init(&t->dirty);

@@ -41,7 +41,7 @@ static void grow_sndbuf(struct tcp_conn *c)
 	uint32_t want = ns_min_u(c->cc.cwnd, TCP_CWND_MAX) * 2;
 
 	if (!tcp_has(c, TCP_F_SNDBUF_FIXED) && want > c->sndbuf)
-		c->sndbuf = ns_min_u(want, c->t->core->limits.sndbuf_max);
+		c->sndbuf = ns_min_u(want, tcp_knob_u(c->t, NS_KNOB_tcp_wmem_max));
 }
 
 /**

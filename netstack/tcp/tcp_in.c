@@ -20,15 +20,17 @@
 
 /**
  * tcp_oow_allows() - may an unacceptable segment be answered? (linux tcp_oow_rate_limited())
+ * @t:		Instance
  * @at:		When one was answered last; set when allowed
  * @s:		Segment: octets or FIN without SYN cannot be part of a loop and are always answered
  * @now:	Time of arrival
  */
-bool tcp_oow_allows(struct mono *at, const struct tcp_seg *s, struct mono now)
+bool tcp_oow_allows(const struct tcp *t, struct mono *at, const struct tcp_seg *s, struct mono now)
 {
 	if ((s->len > 0 || (s->flags & TCP_FIN)) && !(s->flags & TCP_SYN))
 		return true;
-	if (at->ns && mono_since(now, *at) < TCP_OOW_NS)
+	if (at->ns &&
+	    mono_since(now, *at) < tcp_knob_u(t, NS_KNOB_tcp_invalid_ratelimit) * NS_PER_MS)
 		return false;
 	at->ns = now.ns ? now.ns : 1;
 	return true;
@@ -39,11 +41,12 @@ static bool challenge_allowed(struct tcp *t, struct mono now)
 {
 	if (mono_since(now, t->challenge_second) >= NS_PER_SEC || t->challenge_second.ns == 0) {
 		const struct ns_env *env = t->core->env;
+		uint32_t max = tcp_knob_u(t, NS_KNOB_tcp_challenge_ack_limit);
 		uint32_t rnd;
 
 		env->random(env->ctx, &rnd, sizeof(rnd));
 		t->challenge_second = now;
-		t->challenge_left = TCP_CHALLENGE_MAX / 2 + rnd % TCP_CHALLENGE_MAX;
+		t->challenge_left = (max + 1) / 2 + rnd % max;
 	}
 	if (t->challenge_left == 0)
 		return false;
@@ -56,7 +59,7 @@ void tcp_challenge_ack(struct tcp_conn *c, struct mono now)
 {
 	static const struct tcp_seg no_octets;
 
-	if (!tcp_oow_allows(&c->oow_at, &no_octets, now) || !challenge_allowed(c->t, now))
+	if (!tcp_oow_allows(c->t, &c->oow_at, &no_octets, now) || !challenge_allowed(c->t, now))
 		return;
 	stat_inc(tcp_stats(c->t), STAT_TCP_CHALLENGE_ACKS);
 	(void)tcp_send_ack(c, now);
@@ -75,7 +78,7 @@ static enum step not_acceptable(struct tcp_arrival *a, enum drop why)
 		tcp_rcv_quickack(c); /* our acknowledgement was lost, or the peer is too eager */
 		tcp_reasm_dsack(c, s->seq, seq_min(seq_add(s->seq, s->len), c->rcv_nxt));
 	}
-	if (tcp_oow_allows(&c->oow_at, s, a->now)) {
+	if (tcp_oow_allows(c->t, &c->oow_at, s, a->now)) {
 		c->flags |= TCP_F_ACK_NOW;
 		tcp_conn_dirty(c);
 	}

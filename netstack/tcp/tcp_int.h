@@ -64,7 +64,6 @@ enum {
 		552, /* linux net.ipv4.route.min_pmtu: an ICMP message may not ask for less */
 	TCP_PMTU_MIN6 = 1280, /* RFC 8200 5 */
 	TCP_SNDBUF_START = 256 << 10,
-	TCP_RCVBUF_START = 64 << 10,
 	TCP_BUF_MIN = 4096,        /* linux SOCK_MIN_*BUF in spirit */
 	TCP_OOO_SLACK = 256 << 10, /* memory the islands may hold beyond twice the receive buffer */
 	TCP_EOR_MAX = 16,          /* ends of records among what was not sent yet */
@@ -82,16 +81,9 @@ enum {
 	TCP_OOO_POOL = 1 << 16,   /* of one stack */
 	TCP_HALFOPEN_POOL = 8192, /* of one stack */
 	TCP_SYNQ_MIN = 128,       /* half-open of one listener, however small its backlog */
-	TCP_BACKLOG_MAX = 4096,   /* linux net.core.somaxconn */
-	TCP_SYN_RETRIES = 6,      /* linux net.ipv4.tcp_syn_retries */
-	TCP_SYNACK_RETRIES = 5,   /* linux net.ipv4.tcp_synack_retries */
-	TCP_RETRIES1 = 3,         /* RFC 9293 MUST-20 R1: look for another route */
-	TCP_RETRIES2 = 15,        /* RFC 9293 MUST-20 R2 as linux net.ipv4.tcp_retries2 */
 	TCP_ORPHAN_RETRIES = 8,   /* linux tcp_orphan_retries() */
 	TCP_QUICK_ACKS = 16,      /* linux TCP_MAX_QUICKACKS */
 	TCP_OUT_BUDGET = 4, /* super-segments a connection sends before the next has its turn */
-	TCP_CHALLENGE_MAX = 1000, /* challenge acknowledgements a second of one stack, RFC 5961 7 */
-	TCP_KEEPCNT = 9,          /* linux net.ipv4.tcp_keepalive_probes */
 };
 
 /* Durations: nanoseconds. */
@@ -105,12 +97,8 @@ enum {
 #define TCP_DELACK_NS        (40 * NS_PER_MS) /* linux TCP_DELACK_MIN; RFC 9293 MUST-58 asks < 500 ms */
 #define TCP_CORK_NS          (200 * NS_PER_MS)  /* tcp(7): ceiling of TCP_CORK */
 #define TCP_2MSL_NS          (60 * NS_PER_SEC)  /* linux TCP_TIMEWAIT_LEN */
-#define TCP_FIN_WAIT_NS      (60 * NS_PER_SEC)  /* linux net.ipv4.tcp_fin_timeout */
 #define TCP_COOKIE_NS        (120 * NS_PER_SEC) /* linux TCP_SYNCOOKIE_VALID: two cookie minutes */
-#define TCP_OOW_NS           (500 * NS_PER_MS)  /* linux net.ipv4.tcp_invalid_ratelimit */
 #define TCP_PAWS_IDLE_NS     (UINT64_C(24) * 86400 * NS_PER_SEC) /* RFC 7323 5.5 */
-#define TCP_KEEPIDLE_NS      (7200 * NS_PER_SEC)                 /* RFC 9293 MUST-28 */
-#define TCP_KEEPINTVL_NS     (75 * NS_PER_SEC)
 
 enum tcp_kind {
 	TCP_KIND_CONN,
@@ -430,8 +418,6 @@ struct tcp {
 	struct mono challenge_second;
 	uint32_t challenge_left;
 	bool drop_missing_ts; /* RFC 7323 3.2 SHOULD; off: as Linux, some middleboxes strip them */
-	bool no_cookies;      /* a full SYN queue drops (linux net.ipv4.tcp_syncookies 0) */
-	bool rfc1337;         /* TIME-WAIT ignores RST */
 };
 
 /** struct tcp_arrival - one segment on its way through the checks of RFC 9293 3.10.7.4 */
@@ -455,7 +441,25 @@ typedef enum step (*step_fn)(struct tcp_arrival *a);
 /** tcp_knob() - a value of knobs.def */
 static inline int tcp_knob(const struct tcp *t, enum ns_knob knob)
 {
-	return t->core->knobs[knob];
+	return core_knob(t->core, knob);
+}
+
+/** tcp_knob_u() - one that is never negative */
+static inline uint32_t tcp_knob_u(const struct tcp *t, enum ns_knob knob)
+{
+	return (uint32_t)core_knob(t->core, knob);
+}
+
+/** tcp_knob_seconds() - a value in seconds as a duration */
+static inline uint64_t tcp_knob_seconds(const struct tcp *t, enum ns_knob knob)
+{
+	return tcp_knob_u(t, knob) * NS_PER_SEC;
+}
+
+/** tcp_window_max() - octets of window a receive buffer grows to by itself: half of the buffer */
+static inline uint32_t tcp_window_max(const struct tcp *t)
+{
+	return tcp_knob_u(t, NS_KNOB_tcp_rmem_max) / 2;
 }
 
 static inline const struct ns_endpoint *tcp_local(const struct tcp_conn *c)
@@ -540,7 +544,7 @@ void tcp_conn_established(struct tcp_conn *c, struct mono now);
 enum drop tcp_input(void *self, struct pkt *p, const struct ip_rx *ip, struct mono now);
 enum drop tcp_conn_input(struct tcp_conn *c, struct tcp_seg *s, struct mono now);
 void tcp_challenge_ack(struct tcp_conn *c, struct mono now);
-bool tcp_oow_allows(struct mono *at, const struct tcp_seg *s, struct mono now);
+bool tcp_oow_allows(const struct tcp *t, struct mono *at, const struct tcp_seg *s, struct mono now);
 
 /* --- tcp_listen.c -------------------------------------------------------------------------- */
 

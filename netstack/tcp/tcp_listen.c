@@ -15,7 +15,7 @@
  *
  * Nothing is sent by tcp_output() here: SYN-ACKs leave at once.
  *
- * Time: one timer each, 1 s doubling, TCP_SYNACK_RETRIES times.
+ * Time: one timer each, 1 s doubling, tcp_synack_retries times.
  *
  * Limits: backlog (at least TCP_SYNQ_MIN) half-open objects a listener, TCP_HALFOPEN_POOL a stack.
  *
@@ -92,7 +92,7 @@ static void send_ack(struct tcp_halfopen *h, const struct tcp_seg *s, struct mon
 		},
 	};
 
-	if (tcp_oow_allows(&h->oow_at, s, now))
+	if (tcp_oow_allows(tcp_of(h), &h->oow_at, s, now))
 		tcp_reply(tcp_of(h), &e, h->l->c->tos, now);
 }
 
@@ -109,7 +109,7 @@ static void tcp_on_synack_timeout(struct timer *t, struct mono now)
 	struct tcp_halfopen *h = container_of(t, struct tcp_halfopen, timer);
 	struct tcp *tcp = tcp_of(h);
 
-	if (h->retries >= TCP_SYNACK_RETRIES) {
+	if (h->retries >= tcp_knob(tcp, NS_KNOB_tcp_synack_retries)) {
 		stat_inc(tcp_stats(tcp), STAT_TCP_CONN_TIMEOUTS);
 		halfopen_free(tcp, h);
 		return;
@@ -129,8 +129,7 @@ static void halfopen_init(struct tcp_halfopen *h, struct tcp_conn *lc, const str
 			  const struct dst *d)
 {
 	const struct tcp_opts *o = &s->opt;
-	uint32_t buf_max =
-		tcp_has(lc, TCP_F_RCVBUF_FIXED) ? lc->rcvbuf : lc->t->core->limits.rcvbuf_max;
+	uint32_t buf_max = tcp_has(lc, TCP_F_RCVBUF_FIXED) ? lc->rcvbuf : tcp_window_max(lc->t);
 	bool is_v4 = ns_addr_is_v4(&s->remote.addr);
 	bool has_wscale = o->has_wscale && tcp_knob(lc->t, NS_KNOB_tcp_window_scaling);
 
@@ -198,7 +197,7 @@ static enum drop send_cookie(struct tcp_conn *lc, const struct tcp_seg *s, struc
 	struct tcp_halfopen h;
 	struct dst d;
 
-	if (t->no_cookies)
+	if (!tcp_knob(t, NS_KNOB_tcp_syncookies))
 		return DROP_TCP_SYN_QUEUE;
 	if (net_route(t->net, &s->remote.addr, &s->local.addr, &d) < 0)
 		return DROP_IP_NO_ROUTE;
@@ -210,6 +209,17 @@ static enum drop send_cookie(struct tcp_conn *lc, const struct tcp_seg *s, struc
 	stat_inc(tcp_stats(t), STAT_TCP_COOKIES_SENT);
 	send_synack_at(&h, tcp_cookie_ts(&s->opt, h.ts_off, now), now);
 	return DROP_NONE;
+}
+
+/* linux tcp_conn_request(): without cookies the last quarter is for peers that are known, and we know none. */
+static bool has_syn_room(const struct tcp_listener *l)
+{
+	const struct tcp *t = l->c->t;
+	uint32_t most = tcp_knob_u(t, NS_KNOB_tcp_max_syn_backlog);
+	int cookies = tcp_knob(t, NS_KNOB_tcp_syncookies);
+
+	return l->syn_cnt < ns_max_u(l->backlog, TCP_SYNQ_MIN) && cookies < 2 &&
+	       (cookies || l->syn_cnt < most - most / 4);
 }
 
 static bool is_accept_queue_full(const struct tcp_listener *l)
@@ -358,7 +368,7 @@ enum drop tcp_listen_input(struct tcp_conn *lc, struct tcp_seg *s, const struct 
 	if (is_accept_queue_full(l))
 		return DROP_TCP_ACCEPT_QUEUE;
 	d = DROP_TCP_SYN_QUEUE;
-	if (l->syn_cnt < ns_max_u(l->backlog, TCP_SYNQ_MIN))
+	if (has_syn_room(l))
 		d = halfopen_new(lc, s, iss, now);
 	/* a four-tuple in TIME-WAIT needs a number beyond its last one: a cookie is none */
 	return d == DROP_TCP_SYN_QUEUE && !iss ? send_cookie(lc, s, now) : d;
@@ -405,7 +415,7 @@ enum drop tcp_halfopen_input(struct tcp *t, struct demux_conn *dc, struct tcp_se
 		return DROP_TCP_PAWS;
 	}
 	if ((s->flags & (TCP_SYN | TCP_ACK | TCP_RST)) == TCP_SYN && seq_eq(s->seq, h->irs)) {
-		if (tcp_oow_allows(&h->oow_at, s, now)) /* the peer missed our SYN-ACK */
+		if (tcp_oow_allows(tcp_of(h), &h->oow_at, s, now)) /* the peer missed our SYN-ACK */
 			send_synack(h, now);
 		return DROP_NONE;
 	}
@@ -452,7 +462,7 @@ void tcp_halfopen_error(struct tcp *t, struct demux_conn *dc, const struct icmp_
 /**
  * tcp_listen_start() - CLOSED to LISTEN, or another backlog
  * @c:		Bound connection object
- * @backlog:	As of listen(2); negative or huge: TCP_BACKLOG_MAX
+ * @backlog:	As of listen(2); negative or huge: net.core.somaxconn
  *
  * Return: 0, -EADDRINUSE, -ENOMEM
  */
@@ -477,7 +487,7 @@ int tcp_listen_start(struct tcp_conn *c, int backlog)
 		c->listener = l;
 		tcp_set_state(c, TCP_LISTEN, "listen");
 	}
-	l->backlog = ns_min_u((unsigned)backlog, TCP_BACKLOG_MAX);
+	l->backlog = ns_min_u((unsigned)backlog, tcp_knob_u(t, NS_KNOB_somaxconn));
 	return 0;
 }
 

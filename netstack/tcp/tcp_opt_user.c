@@ -19,7 +19,7 @@ static void set_flag(struct tcp_conn *c, uint32_t flag, bool on)
 	c->flags = on ? c->flags | flag : c->flags & ~flag;
 }
 
-/* SO_SNDBUF, SO_RCVBUF: fixed from now on; bounded by the stack's limits. */
+/* SO_SNDBUF, SO_RCVBUF: fixed from now on; bounded by net.core.rmem_max, wmem_max. */
 static uint32_t buf_size(int value, uint32_t max)
 {
 	return ns_min_u(ns_max_u(value < 0 ? 0 : (unsigned)value, TCP_BUF_MIN), max);
@@ -86,7 +86,9 @@ static int set_linger2(struct tcp_conn *c, int value)
 {
 	if (value > 120) /* linux TCP_FIN_TIMEOUT_MAX */
 		value = 120;
-	c->linger2_ns = value < 0 ? 0 : value == 0 ? TCP_FIN_WAIT_NS : value * NS_PER_SEC;
+	c->linger2_ns = value < 0    ? 0
+			: value == 0 ? tcp_knob_seconds(c->t, NS_KNOB_tcp_fin_timeout)
+				     : value * NS_PER_SEC;
 	return 0;
 }
 
@@ -102,13 +104,11 @@ static int set_synced_count(struct tcp_conn *c, int value)
 
 static int set_buf(struct tcp_conn *c, enum ns_sockopt opt, int value)
 {
-	const struct ns_limits *lim = &c->t->core->limits;
-
 	if (opt == NS_SO_SNDBUF) {
-		c->sndbuf = buf_size(value, lim->sndbuf_max);
+		c->sndbuf = buf_size(value, tcp_knob_u(c->t, NS_KNOB_wmem_max));
 		c->flags |= TCP_F_SNDBUF_FIXED;
 	} else {
-		c->rcvbuf = buf_size(value, lim->rcvbuf_max);
+		c->rcvbuf = buf_size(value, tcp_knob_u(c->t, NS_KNOB_rmem_max));
 		c->flags |= TCP_F_RCVBUF_FIXED;
 	}
 	return 0;
@@ -276,7 +276,7 @@ int tcp_getopt(void *conn, enum ns_sockopt opt, int *ret_value)
 		v = c->tos;
 		break;
 	case NS_SO_TTL:
-		v = c->ttl ? c->ttl : 64;
+		v = c->ttl ? c->ttl : tcp_knob(c->t, NS_KNOB_ip_default_ttl);
 		break;
 	case NS_TCP_NODELAY:
 		v = tcp_has(c, TCP_F_NODELAY);

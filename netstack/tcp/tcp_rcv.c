@@ -46,7 +46,7 @@ uint8_t tcp_rcv_wscale_for(uint32_t max_len)
 /** tcp_rcv_start() - the receive side of a connection about to open; irs comes later */
 void tcp_rcv_start(struct tcp_conn *c)
 {
-	uint32_t max = tcp_has(c, TCP_F_RCVBUF_FIXED) ? c->rcvbuf : c->t->core->limits.rcvbuf_max;
+	uint32_t max = tcp_has(c, TCP_F_RCVBUF_FIXED) ? c->rcvbuf : tcp_window_max(c->t);
 
 	c->rcv_wscale = tcp_rcv_wscale_for(max);
 	c->rcv_nxt = c->rcv_adv = c->rcv_acked = c->irs = seq(0);
@@ -145,7 +145,7 @@ static void measure_mss(struct tcp_conn *c, const struct tcp_seg *s)
 static void autotune(struct tcp_conn *c, struct mono now)
 {
 	uint64_t took, rtt = c->srtt_ns > c->rcv_rtt_ns ? c->srtt_ns : c->rcv_rtt_ns;
-	uint32_t max = c->t->core->limits.rcvbuf_max;
+	uint32_t max = tcp_window_max(c->t);
 
 	if (seq_lt(c->rcv_nxt, c->round_edge))
 		return;

@@ -82,14 +82,16 @@ static bool is_user_timeout(const struct tcp_conn *c, struct mono since, struct 
 static bool is_given_up(const struct tcp_conn *c, struct mono since, uint16_t tries,
 			struct mono now)
 {
-	uint16_t max = TCP_RETRIES2;
+	uint32_t max = tcp_knob_u(c->t, NS_KNOB_tcp_retries2);
 
 	if (is_user_timeout(c, since, now))
 		return true;
 	if (c->user_timeout_ns && !tcp_has(c, TCP_F_ORPHAN))
 		return false;
-	if (tcp_has(c, TCP_F_ORPHAN))
-		max = TCP_ORPHAN_RETRIES;
+	if (tcp_has(c, TCP_F_ORPHAN)) {
+		max = tcp_knob_u(c->t, NS_KNOB_tcp_orphan_retries);
+		max = max ? max : TCP_ORPHAN_RETRIES;
+	}
 	return tries >= max;
 }
 
@@ -126,7 +128,8 @@ void tcp_rto_series_end(struct tcp_conn *c, struct mono now)
 /* RFC 9293 MUST-23, RFC 6298 5.5, 5.7 */
 static void on_syn_timeout(struct tcp_conn *c, struct mono now)
 {
-	uint16_t max = c->state == TCP_SYN_SENT ? c->syncnt : TCP_SYNACK_RETRIES;
+	uint32_t max =
+		c->state == TCP_SYN_SENT ? c->syncnt : tcp_knob_u(c->t, NS_KNOB_tcp_synack_retries);
 
 	if (c->syn_retries >= max || is_user_timeout(c, c->progress, now)) {
 		time_out(c, "no answer to SYN");
@@ -156,7 +159,7 @@ static void on_data_timeout(struct tcp_conn *c, struct mono now)
 	tcp_recovery_on_rto(c, now);
 	c->retries++;
 	c->backoff++;
-	if (c->retries == TCP_RETRIES1)
+	if (c->retries == tcp_knob_u(c->t, NS_KNOB_tcp_retries1))
 		c->dst.generation--; /* R1: ask for the route again (RFC 1122 4.2.3.5) */
 	tcp_rto_arm(c, now);
 	tcp_conn_dirty(c);

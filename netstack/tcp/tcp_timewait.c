@@ -91,13 +91,15 @@ void tcp_timewait_enter(struct tcp_conn *c, struct mono now)
 {
 	struct tcp *t = c->t;
 	struct tcp_tw *tw;
+	uint32_t cap;
 
 	if (!seq_eq(c->rcv_acked, c->rcv_nxt))
 		(void)tcp_send_ack(c,
 				   now); /* of the peer's FIN; there is no end of the turn for it */
-	if (t->tw_pool.out_cnt >= t->tw_pool.cap && !list_is_empty(&t->tws))
+	cap = ns_min_u(t->tw_pool.cap, tcp_knob_u(t, NS_KNOB_tcp_max_tw_buckets));
+	while (t->tw_pool.out_cnt >= ns_max_u(cap, 1) && !list_is_empty(&t->tws))
 		tw_free(t, tw_of(t->tws.next));
-	tw = pool_get(&t->tw_pool);
+	tw = cap ? pool_get(&t->tw_pool) : NULL;
 	tcp_set_state(c, TCP_TIME_WAIT, "both FINs");
 	if (tw) {
 		*tw = (struct tcp_tw){
@@ -188,7 +190,7 @@ enum drop tcp_timewait_input(struct tcp *t, struct demux_conn *dc, struct tcp_se
 
 	if (s->flags & TCP_RST) {
 		/* RFC 1337 would ignore it; Linux by default does not, and RFC 5961 3.2 makes it safe */
-		if (t->rfc1337 || !seq_eq(s->seq, tw->rcv_nxt))
+		if (tcp_knob(t, NS_KNOB_tcp_rfc1337) || !seq_eq(s->seq, tw->rcv_nxt))
 			return DROP_TCP_RST;
 		tw_free(t, tw);
 		return DROP_NONE;
@@ -206,7 +208,7 @@ enum drop tcp_timewait_input(struct tcp *t, struct demux_conn *dc, struct tcp_se
 	}
 	if (tcp_seg_span(s) == 0 && seq_eq(s->seq, tw->rcv_nxt) && !is_old)
 		return DROP_NONE; /* a plain ACK has nothing to tell */
-	if (tcp_oow_allows(&tw->oow_at, s, now))
+	if (tcp_oow_allows(t, &tw->oow_at, s, now))
 		send_ack(t, tw, now);
 	return is_old ? DROP_TCP_PAWS : DROP_TCP_SEQ;
 }

@@ -38,7 +38,6 @@
 enum {
 	KEEP_DGRAMS = 1024,
 	KEEP_SOCKS = 256,
-	TTL_DEFAULT = 64,
 	MTU_DISCOVER_WANT = 1, /* IP_PMTUDISC_WANT */
 	MTU_DISCOVER_MAX = 5,  /* IP_PMTUDISC_OMIT */
 };
@@ -57,6 +56,7 @@ struct udp *udp_new(struct ns_core *core, struct net *net, const struct user_ops
 		free(u);
 		return NULL;
 	}
+	demux_follow_knobs(u->demux, core);
 	u->chunk_cap = core->limits.chunks_small / 4;
 	pool_init(&u->socks_pool, "udp_sock", sizeof(struct udp_sock), core->limits.sockets,
 		  KEEP_SOCKS);
@@ -122,9 +122,9 @@ static int sock_open(void *self, void *user, void **ret_c)
 	memset(s, 0, sizeof(*s));
 	s->udp = u;
 	s->user = user;
-	s->rcvbuf = UDP_RCVBUF;
+	s->rcvbuf = (uint32_t)core_knob(u->core, NS_KNOB_rmem_default);
 	s->sndbuf = UDP_RCVBUF;
-	s->ttl = TTL_DEFAULT;
+	s->ttl = (uint8_t)core_knob(u->core, NS_KNOB_ip_default_ttl);
 	s->mcast_ttl = 1;
 	s->has_mcast_loop = s->hears_all_groups = true;
 	s->mtu_discover = MTU_DISCOVER_WANT;

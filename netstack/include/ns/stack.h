@@ -43,16 +43,25 @@ struct ns_limits {
 	uint32_t chunks_small; /* 4 KiB pieces */
 	uint32_t rx_frames;    /* received frames held at once */
 	uint32_t neighbours;   /* dynamic neighbour entries */
-	uint32_t sndbuf_max;   /* octets: send buffer autotuned up to this (6 MiB) */
-	uint32_t rcvbuf_max;   /* octets: receive window autotuned up to this (4 MiB) */
+	uint32_t
+		sndbuf_max; /* octets: send buffer autotuned up to this (6 MiB), until a knob says else */
+	uint32_t rcvbuf_max; /* octets: receive window autotuned up to this (4 MiB), likewise */
 };
 
 /** enum ns_knob - NS_KNOB_tcp_timestamps ...: the rows of knobs.def */
 enum ns_knob {
-#define KNOB(name_, least_, most_, default_, text_) NS_KNOB_##name_,
+#define KNOB_AT(name_, sysctl_, word_, least_, most_, default_, text_) NS_KNOB_##name_,
 #include "ns/knobs.def"
-#undef KNOB
 	NS_KNOB_COUNT
+};
+
+/** struct ns_knob_info - a row of knobs.def */
+struct ns_knob_info {
+	const char *name;
+	const char *sysctl; /* "net.ipv4.tcp_rmem" */
+	uint8_t word;       /* which word of its value, from 0 on */
+	int least, most, initial;
+	const char *text;
 };
 
 /** struct ns_route - one route; families never mix but for @via of IPv6 next hops later */
@@ -88,8 +97,10 @@ void ns_stack_free(struct ns_stack *s);
 ns_must_check int ns_stack_set_knob(struct ns_stack *s, enum ns_knob knob, int value);
 /** ns_stack_knob() - its value */
 int ns_stack_knob(const struct ns_stack *s, enum ns_knob knob);
-/** ns_knob_find() - by the name after net.ipv4.; -ENOENT */
+/** ns_knob_find() - by the name of its row, which is mostly that after net.ipv4.; -ENOENT */
 ns_must_check int ns_knob_find(const char *name, enum ns_knob *ret_knob);
+/** ns_knob_info() - its row, static; NULL for one that is not there */
+const struct ns_knob_info *ns_knob_info(enum ns_knob knob);
 
 /** ns_stack_add_link() - a link (id from 1 on; 0 is the loop link, always there); @c is copied */
 ns_must_check int ns_stack_add_link(struct ns_stack *s, const struct ns_link_config *c,

@@ -86,6 +86,86 @@ START_TEST(rfc5681_s4_1_restart_after_idle_can_be_switched_off)
 }
 END_TEST
 
+START_TEST(tcp_knobs_know_their_sysctl)
+{
+	const struct ns_knob_info *k = ns_knob_info(NS_KNOB_tcp_rmem_max);
+
+	expect(strcmp(k->sysctl, "net.ipv4.tcp_rmem") == 0 && k->word == 2);
+	expect(strcmp(ns_knob_info(NS_KNOB_tcp_sack)->sysctl, "net.ipv4.tcp_sack") == 0);
+	expect(!ns_knob_info(NS_KNOB_COUNT));
+	for (int i = 0; i < NS_KNOB_COUNT; i++) {
+		k = ns_knob_info((enum ns_knob)i);
+		expect(k->least <= k->initial && k->initial <= k->most);
+		expect(k->text[0] != '\0');
+	}
+}
+END_TEST
+
+START_TEST(tcp_knob_of_ports_bounds_what_is_chosen)
+{
+	struct rp_conn c;
+
+	turn_knob(NS_KNOB_port_first, 40000);
+	turn_knob(NS_KNOB_port_last, 40001);
+	for (int i = 0; i < 2; i++) {
+		expect(rp_connect_begin(&rp, 9000, &c));
+		expect(c.syn.way.sport == 40000 || c.syn.way.sport == 40001);
+	}
+	expect(!rp_connect_begin(&rp, 9000, &c)); /* both are taken towards this peer */
+	expect(rp_connect_begin(&rp, 9001, &c));
+}
+END_TEST
+
+START_TEST(tcp_knob_of_syn_retries_says_when_to_give_up)
+{
+	struct rp_conn c;
+
+	turn_knob(NS_KNOB_tcp_syn_retries, 1);
+	expect(rp_connect_begin(&rp, 9000, &c));
+	rp_wait(&rp, 2 * NS_PER_SEC);
+	expect(!rp_event(&rp, c.sock, NS_EV_ERR, NULL));
+	rp_wait(&rp, 2 * NS_PER_SEC); /* 1 s, then 2 s after the second SYN */
+	expect(rp_event(&rp, c.sock, NS_EV_ERR, NULL));
+}
+END_TEST
+
+START_TEST(tcp_knob_of_ttl_is_what_packets_carry)
+{
+	struct rp_conn c;
+	int ttl = 0;
+
+	turn_knob(NS_KNOB_ip_default_ttl, 7);
+	expect(rp_connect_begin(&rp, 9000, &c));
+	expect(c.syn.ttl == 7);
+	expect(ns_sock_getopt(rp.stack, c.sock, NS_SO_TTL, &ttl) == 0 && ttl == 7);
+}
+END_TEST
+
+START_TEST(tcp_knob_of_rmem_scales_the_window)
+{
+	struct rp_conn c;
+
+	turn_knob(NS_KNOB_tcp_rmem_max, 64 << 20);
+	expect(rp_connect_begin(&rp, 9000, &c));
+	expect(c.syn.wscale == 10); /* 32 MiB of window: 65535 << 9 is just less */
+	turn_knob(NS_KNOB_tcp_rmem_max, 131072);
+	expect(rp_connect_begin(&rp, 9000, &c));
+	expect(c.syn.wscale == 1);
+}
+END_TEST
+
+START_TEST(rfc4987_s3_6_cookies_always)
+{
+	struct rp_conn c;
+
+	snap();
+	turn_knob(NS_KNOB_tcp_syncookies, 2);
+	expect(rp_half_open(&rp, PORT, &everything, &c));
+	expect(moved("TCP_COOKIES_SENT") == 1);
+	expect(strcmp(state_of(&c), "CLOSED") == 0); /* nothing is kept */
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("knobs");
@@ -96,5 +176,11 @@ int main(void)
 	tcase_add_test(tc, rfc2018_s2_sack_can_be_switched_off);
 	tcase_add_test(tc, rfc7323_s2_2_window_scale_can_be_switched_off);
 	tcase_add_test(tc, rfc5681_s4_1_restart_after_idle_can_be_switched_off);
+	tcase_add_test(tc, tcp_knobs_know_their_sysctl);
+	tcase_add_test(tc, tcp_knob_of_ports_bounds_what_is_chosen);
+	tcase_add_test(tc, tcp_knob_of_syn_retries_says_when_to_give_up);
+	tcase_add_test(tc, tcp_knob_of_ttl_is_what_packets_carry);
+	tcase_add_test(tc, tcp_knob_of_rmem_scales_the_window);
+	tcase_add_test(tc, rfc4987_s3_6_cookies_always);
 	return conf_run(s);
 }

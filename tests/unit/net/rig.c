@@ -70,6 +70,7 @@ void rig_init(struct rig *r)
 	r->core.env = &r->env;
 	r->core.stats = &r->stats;
 	r->core.limits.neighbours = 64;
+	core_knobs_init(&r->core);
 	r->now.ns = 1000 * NS_PER_SEC;
 	timers_init(&r->core.timers);
 	pool_init(&r->core.pkts, "pkt", sizeof(struct pkt), 1024, 16);

@@ -187,8 +187,6 @@ struct rig *rig_new(void)
 	t->now.ns = 1000 * NS_PER_SEC;
 	c->env = &t->env;
 	c->stats = &t->stats;
-	c->knobs[NS_KNOB_tcp_timestamps] = c->knobs[NS_KNOB_tcp_sack] = 1;
-	c->knobs[NS_KNOB_tcp_window_scaling] = c->knobs[NS_KNOB_tcp_slow_start_after_idle] = 1;
 	c->limits = (struct ns_limits){ .sockets = 1024,
 					.timewait = 16,
 					.chunks_large = 1024,
@@ -197,6 +195,8 @@ struct rig *rig_new(void)
 					.neighbours = 16,
 					.sndbuf_max = 6 << 20,
 					.rcvbuf_max = 4 << 20 };
+	core_knobs_init(c);
+	c->knobs[NS_KNOB_tcp_ecn] = 0;
 	timers_init(&c->timers);
 	pool_init(&c->pkts, "pkt", sizeof(struct pkt), 4096, 64);
 	pool_init(&c->slices, "slice", sizeof(struct bytes_slice), 1 << 16, 64);

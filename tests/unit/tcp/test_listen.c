@@ -85,7 +85,7 @@ START_TEST(rfc4987_s3_1_half_open_objects_are_bounded)
 	uint32_t taken = 0;
 
 	t = rig_listening(8);
-	t->tcp->no_cookies = true;
+	t->core.knobs[NS_KNOB_tcp_syncookies] = 0;
 	for (uint16_t port = 1; port <= 1000; port++)
 		taken += syn(port) == DROP_NONE;
 	ck_assert_uint_eq(taken, TCP_SYNQ_MIN);
@@ -122,7 +122,7 @@ START_TEST(rfc4987_s3_6_cookie_is_good_for_two_minutes_at_most)
 		expect_out(t, S(.ack = 1, .flags = TCP_SYN));
 		ck_assert_uint_eq(t->tcp->halfopen_pool.out_cnt, TCP_SYNQ_MIN);
 		after_ms(t, after[i] * 1000);
-		t->tcp->no_cookies = true; /* what is out stays good */
+		t->core.knobs[NS_KNOB_tcp_syncookies] = 0; /* what is out stays good */
 		forget_out(t);
 		ck_assert_int_eq(seg_in_turn(t, S(.seq = 1, .ack = 1, .peer_port = 2000)),
 				 is_good ? DROP_NONE : DROP_TCP_NO_CONN);
@@ -416,9 +416,9 @@ END_TEST
 START_TEST(rfc1337_knob)
 {
 	into_time_wait(false);
-	t->tcp->rfc1337 = true;
+	t->core.knobs[NS_KNOB_tcp_rfc1337] = 1;
 	ck_assert_int_eq(seg_in(t, S(.seq = 2, .flags = TCP_RST, .no_ack = true)), DROP_TCP_RST);
-	t->tcp->rfc1337 = false;
+	t->core.knobs[NS_KNOB_tcp_rfc1337] = 0;
 	ck_assert_int_eq(seg_in(t, S(.seq = 3, .flags = TCP_RST, .no_ack = true)), DROP_TCP_RST);
 	ck_assert_int_eq(seg_in(t, S(.seq = 2, .flags = TCP_RST, .no_ack = true)), DROP_NONE);
 	ck_assert_uint_eq(t->tcp->tw_pool.out_cnt, 0);
