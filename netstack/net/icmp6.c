@@ -223,6 +223,16 @@ enum drop icmp6_input(struct net *n, struct pkt *p, const struct ip_rx *ip, bool
 	return error_input(n, mine, h, ip, now);
 }
 
+/** icmp6_is_error_inside() - is @p, its head at the IPv6 header, an error about something? RFC 4443 2.4 (e.1) */
+bool icmp6_is_error_inside(const struct pkt *p)
+{
+	uint8_t proto, type;
+	uint32_t off;
+
+	return ip6_ext_find_l4(p, &off, &proto) && proto == IP_PROTO_ICMP6 &&
+	       (!pkt_copy_out(p, off, &type, sizeof(type)) || icmp6_is_error(type));
+}
+
 /**
  * icmp6_error() - tell the sender of @p what is wrong with it
  * @n:		IP layer

@@ -23,6 +23,7 @@ struct icmp6_say {
 
 ns_must_check enum drop icmp6_input(struct net *n, struct pkt *p, const struct ip_rx *ip,
 				    bool is_fragment, struct mono now);
+bool icmp6_is_error_inside(const struct pkt *p);
 void icmp6_error(struct net *n, const struct pkt *p, const struct ip_rx *ip,
 		 const struct icmp6_say *say, struct mono now);
 void icmp6_report(struct net *n, const struct link *l, const struct pkt *p, int err,

@@ -204,8 +204,11 @@ enum drop ip4_input(struct net *n, struct link *l, struct pkt *p, bool is_bcast,
 	if (ns_unlikely(be16_get(h->frag) & (IP4_MF | IP4_OFF_MASK))) {
 		struct pkt *whole;
 
-		why = frag_input(n, take(mine), &ip, now, &whole);
-		return whole ? deliver(n, whole, &ip, now) : why;
+		why = frag4_input(n, take(mine), &ip, now, &whole);
+		if (!whole)
+			return why;
+		mine = p = whole;
+		h = (const struct ip4_hdr *)(const void *)pkt_data(p);
 	}
 	NS_BUG_ON(!pkt_pull(p, ip4_hdr_len(h)));
 	p->l4_off = (uint16_t)p->head;

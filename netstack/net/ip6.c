@@ -14,6 +14,9 @@
  * their zone only on their link. ::1 is only believed from the loop link. Of groups we hear all-nodes
  * and the solicited-node groups of our addresses on the link.
  *
+ * Pieces of a packet go through frag6.c, and what it puts together is gone over again from its start
+ * on, as if it had come in one piece; only neighbour discovery is told, which wants none (RFC 6980).
+ *
  * A super-frame is one packet whose payload length covers all of its segments.
  *
  * Output puts the header in front, with a flow label by RFC 6437 3: a keyed hash of addresses, ports
@@ -102,16 +105,6 @@ static enum drop check_addrs(const struct net *n, const struct link *l, const st
 	return DROP_NONE;
 }
 
-/* RFC 4443 2.4 (e.1): is @p, its head at the IPv6 header, an error about something? */
-static bool is_icmp_error(const struct pkt *p)
-{
-	uint8_t proto, type;
-	uint32_t off;
-
-	return ip6_ext_find_l4(p, &off, &proto) && proto == IP_PROTO_ICMP6 &&
-	       (!pkt_copy_out(p, off, &type, sizeof(type)) || icmp6_is_error(type));
-}
-
 /* The walk ended in @why, which the sender may want to know; @p's head is at the IPv6 header. */
 static enum drop walk_failed(struct net *n, const struct pkt *p, const struct ip_rx *ip,
 			     const struct ip6_walk *w, enum drop why, struct mono now)
@@ -121,7 +114,7 @@ static enum drop walk_failed(struct net *n, const struct pkt *p, const struct ip
 				 .arg = w->pointer,
 				 .is_for_groups = w->is_told_to_groups };
 
-	if (w->is_told && !is_icmp_error(p))
+	if (w->is_told && !icmp6_is_error_inside(p))
 		icmp6_error(n, p, ip, &say, now);
 	return why;
 }
@@ -154,6 +147,21 @@ static enum drop deliver(struct net *n, struct pkt *p, const struct ip_rx *ip,
 	return DROP_IP_PROTO;
 }
 
+/* Over the extension headers of @p, its head at the IPv6 header; the sender is told what it wants to know. */
+static enum drop walk(struct net *n, const struct pkt *p, const struct ip_rx *ip,
+		      struct ip6_walk *w, struct mono now)
+{
+	enum drop why;
+
+	*w = (struct ip6_walk){ .off = IP6_HDR_LEN,
+				.next_at = IP6_NEXT_OFF,
+				.next = pkt_data(p)[IP6_NEXT_OFF] };
+	if (ns_likely(!ip6_is_ext(w->next)))
+		return DROP_NONE;
+	why = ip6_ext_walk(p, w);
+	return why == DROP_NONE ? why : walk_failed(n, p, ip, w, why, now);
+}
+
 /**
  * ip6_input() - one received packet
  * @n:		IP layer
@@ -168,8 +176,8 @@ enum drop ip6_input(struct net *n, struct link *l, struct pkt *p, bool is_mcast,
 {
 	auto_free(pkt) mine = p;
 	enum drop why = check_header(p);
-	struct ip6_walk walk = { .off = IP6_HDR_LEN, .next_at = IP6_NEXT_OFF };
 	const struct ip6_hdr *h;
+	struct ip6_walk w;
 	struct ip_rx ip;
 
 	if (why != DROP_NONE)
@@ -182,19 +190,25 @@ enum drop ip6_input(struct net *n, struct link *l, struct pkt *p, bool is_mcast,
 		.is_bcast = is_mcast,
 	};
 	why = check_addrs(n, l, h, &ip);
+	if (why == DROP_NONE)
+		why = walk(n, p, &ip, &w, now);
+	if (why == DROP_NONE && ns_unlikely(w.is_piece)) {
+		why = frag6_input(n, take(mine), &w, &ip, now, &mine);
+		if (!mine)
+			return why;
+		p = mine;
+		why = walk(n, p, &ip, &w, now);
+		w.is_fragment = true;
+		if (w.is_piece) /* of a packet that was a piece itself: nobody sends such */
+			return DROP_IP6_FRAGMENT;
+	}
 	if (why != DROP_NONE)
 		return why;
-	walk.next = h->next;
-	if (ns_unlikely(ip6_is_ext(walk.next))) {
-		why = ip6_ext_walk(p, &walk);
-		if (why != DROP_NONE)
-			return walk_failed(n, p, &ip, &walk, why, now);
-	}
-	NS_BUG_ON(!pkt_pull(p, walk.off));
-	ip.proto = walk.next;
+	NS_BUG_ON(!pkt_pull(p, w.off));
+	ip.proto = w.next;
 	p->l4_off = (uint16_t)p->head;
 	ip.csum_ok = net_is_csum_trusted(p);
-	return deliver(n, take(mine), &ip, &walk, now);
+	return deliver(n, take(mine), &ip, &w, now);
 }
 
 /* RFC 6437 3: 20 bits, not zero. */

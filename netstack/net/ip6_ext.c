@@ -5,8 +5,8 @@
  * Theory of operation
  *
  * ip6_ext_walk() goes from header to header and obeys each: options by the action bits of their
- * type, routing headers only with nothing left to route, fragment headers only when the packet is
- * whole. Where RFC 8200 wants the sender to be told, it leaves code and pointer of the parameter
+ * type, routing headers only with nothing left to route. It ends at the fragment header of a piece of
+ * a packet, which is for frag6.c; of a packet that is whole it is gone over. Where RFC 8200 wants the sender to be told, it leaves code and pointer of the parameter
  * problem in the walk; whether one may be sent is for the caller.
  *
  * ip6_ext_find_l4() only skips: for packets quoted in errors, and to learn what a bad packet carried.
@@ -94,10 +94,11 @@ static enum drop options(struct ip6_walk *w, const uint8_t *h, uint32_t len)
 	return DROP_NONE;
 }
 
-/* RFC 8200 4.5; the transport gets packets that were never cut only. */
+/* RFC 8200 4.5: a piece ends the walk, its lengths checked. */
 static enum drop fragment(struct ip6_walk *w, const struct pkt *p, const struct ip6_frag *f)
 {
 	uint32_t off = be16_get(f->off), len = pkt_len(p) - w->off - (uint32_t)sizeof(*f);
+	uint32_t before = w->off - IP6_HDR_LEN; /* octets of the headers that stay in front */
 
 	if (!(off & (IP6_FRAG_OFF_MASK | IP6_FRAG_MORE))) {
 		w->is_fragment = true; /* RFC 6946 4: as if the header were not there */
@@ -105,10 +106,11 @@ static enum drop fragment(struct ip6_walk *w, const struct pkt *p, const struct 
 	}
 	if ((off & IP6_FRAG_MORE) && len % UNIT)
 		return tell(w, ICMP6_PARAM_FIELD, IP6_LEN_OFF, DROP_IP6_FRAGMENT);
-	if ((off & IP6_FRAG_OFF_MASK) + len > IP6_LEN_MAX)
+	if (before + (off & IP6_FRAG_OFF_MASK) + len > IP6_LEN_MAX)
 		return tell(w, ICMP6_PARAM_FIELD, w->off + (uint32_t)offsetof(struct ip6_frag, off),
 			    DROP_IP6_FRAGMENT);
-	return DROP_IP6_FRAGMENT;
+	w->is_piece = true;
+	return DROP_NONE;
 }
 
 /* One header, @len octets of it there. */
@@ -138,7 +140,8 @@ static enum drop step(struct ip6_walk *w, const struct pkt *p, const uint8_t *h,
 /**
  * ip6_ext_walk() - go over the extension headers of a packet
  * @p:	Packet, its head at the IPv6 header, cut to its payload length
- * @w:	next, next_at and off of the first one; afterwards of the transport header
+ * @w:	next, next_at and off of the first one; afterwards of the transport header, or of the
+ *	fragment header when @w->is_piece
  *
  * Return: DROP_NONE, or why the packet ends here; then @w->is_told says if the sender wants to know
  */
@@ -159,7 +162,7 @@ enum drop ip6_ext_walk(const struct pkt *p, struct ip6_walk *w)
 		if (len > p->len - w->off)
 			return DROP_IP6_EXT;
 		why = step(w, p, data + w->off, len);
-		if (why != DROP_NONE)
+		if (why != DROP_NONE || w->is_piece)
 			return why;
 		w->next = data[w->off];
 		w->next_at = w->off;

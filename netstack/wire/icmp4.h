@@ -27,6 +27,11 @@ enum icmp4_unreach {
 	ICMP4_UNREACH_MAX = 15, /* RFC 1812 5.2.7.1 */
 };
 
+enum icmp4_exceeded {
+	ICMP4_EXCEEDED_TTL = 0,
+	ICMP4_EXCEEDED_REASSEMBLY = 1,
+};
+
 struct icmp4_hdr {
 	uint8_t type, code;
 	struct be16 csum;

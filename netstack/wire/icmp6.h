@@ -32,6 +32,12 @@ enum icmp6_param {
 	ICMP6_PARAM_FIELD = 0,
 	ICMP6_PARAM_NEXT = 1,
 	ICMP6_PARAM_OPTION = 2,
+	ICMP6_PARAM_CHAIN = 3, /* RFC 7112 6 */
+};
+
+enum icmp6_exceeded {
+	ICMP6_EXCEEDED_HOPS = 0,
+	ICMP6_EXCEEDED_REASSEMBLY = 1,
 };
 
 struct icmp6_hdr {

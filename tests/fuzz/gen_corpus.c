@@ -218,6 +218,34 @@ static void frames_of_ip6(void)
 	save("frame", "ip6");
 }
 
+/* Octets @off to @off + @len of an echo request, behind a fragment header. */
+static void step_frag6(uint8_t id, uint16_t off, uint16_t len, bool more)
+{
+	uint8_t m[8 + 128] = { 58, 0, (uint8_t)(off >> 8), (uint8_t)(off | more), [7] = id };
+
+	memset(m + 8, 'f', len);
+	if (off == 0)
+		memcpy(m + 8, (const uint8_t[8]){ 128, 0, 0x21, 0x43, 1, 2, 3, 4 }, 8);
+	step_ip6(44, m, 8u + len, false);
+}
+
+static void frames_in_fragments_of_ip6(void)
+{
+	put8(0);
+	step_frag6(1, 48, 24, false); /* the last comes first */
+	step_frag6(1, 0, 48, true);
+	step_frag6(2, 0, 48, true); /* an overlap */
+	step_frag6(2, 40, 24, true);
+	step_frag6(2, 64, 24, false);
+	step_frag6(3, 0, 16, false);     /* atomic */
+	step_frag6(4, 0xfff8, 8, false); /* too long */
+	step_frag6(5, 0, 48, true);
+	step_frag6(5, 0, 48, true); /* twice */
+	step_time(0x8000 | 61);     /* too late */
+	step_frag6(5, 48, 8, false);
+	save("frame", "frag6");
+}
+
 static void frames_of_the_wire(void)
 {
 	static const uint8_t nobody[6];
@@ -538,6 +566,7 @@ int main(int argc, char **argv)
 	root = argv[1];
 	frames_of_the_wire();
 	frames_of_ip6();
+	frames_in_fragments_of_ip6();
 	frames_of_a_connection();
 	udp();
 	options();

@@ -342,26 +342,6 @@ START_TEST(rfc5095_s3_routing_headers_with_something_left_are_refused)
 }
 END_TEST
 
-START_TEST(rfc8200_s4_5_fragments_are_counted_and_dropped)
-{
-	uint8_t h[24] = { RIG_PROTO, 0, 0, 1, 0, 0, 0, 7 };
-
-	r6_peer_known(&rig);
-	dies(packet(44, h, 24), DROP_IP6_FRAGMENT);
-	h[2] = 0x05;
-	h[3] = 0xa8;
-	dies(packet(44, h, 24), DROP_IP6_FRAGMENT);
-	ck_assert_uint_eq(rig.sent_cnt, 0);
-	h[3] = 0xa9;
-	dies(packet(44, h, 23), DROP_IP6_FRAGMENT); /* not a multiple of 8, and more follow */
-	is_told(4, 0, 4);
-	h[2] = 0xff;
-	h[3] = 0xf8;
-	dies(packet(44, h, 24), DROP_IP6_FRAGMENT); /* beyond 65535 */
-	is_told(4, 0, 42);
-}
-END_TEST
-
 START_TEST(rfc8200_s4_7_no_next_header_ends_the_packet)
 {
 	dies(packet(59, l4, 8), DROP_IP6_NO_NEXT);
@@ -507,7 +487,6 @@ Suite *ip6_suite(void)
 	tcase_add_test(c, rfc4443_s2_4_e_an_error_is_not_answered_whatever_its_headers);
 	tcase_add_test(c, options_that_loop_overrun_or_pad_too_much_are_refused);
 	tcase_add_test(c, rfc5095_s3_routing_headers_with_something_left_are_refused);
-	tcase_add_test(c, rfc8200_s4_5_fragments_are_counted_and_dropped);
 	tcase_add_test(c, rfc8200_s4_7_no_next_header_ends_the_packet);
 	tcase_add_test(c, rfc8200_s4_unknown_next_headers_are_told_within_the_limit);
 	tcase_add_test(c, a_port_without_a_transport_is_unreachable);
