@@ -103,7 +103,7 @@ static bool is_ts_news(const struct tcp_conn *c, const struct tcp_seg *s)
 /*
  * The four cases of RFC 9293 3.10.7.4, as lenient as linux tcp_sequence(): what begins before RCV.NXT
  * is fine when it does not end before the acknowledgement sent last (its ACK field is still news); a
- * segment without octets may stand at the window's very edge.
+ * segment without octets may stand at the window's very edge, but a reset there is outside (RFC 5961 3.2).
  */
 static bool is_acceptable(const struct tcp_conn *c, const struct tcp_seg *s)
 {
@@ -112,7 +112,7 @@ static bool is_acceptable(const struct tcp_conn *c, const struct tcp_seg *s)
 
 	if (seq_lt(seq_add(s->seq, span), c->rcv_acked))
 		return false;
-	if (s->len == 0 || seq_eq(s->seq, c->rcv_nxt))
+	if (seq_eq(s->seq, c->rcv_nxt) || (s->len == 0 && !(s->flags & TCP_RST)))
 		return seq_le(s->seq, edge);
 	return seq_lt(s->seq, edge);
 }
@@ -199,14 +199,12 @@ static enum step reset_in(struct tcp_arrival *a)
 	case TCP_ESTABLISHED:
 	case TCP_FIN_WAIT_1:
 	case TCP_FIN_WAIT_2:
+	case TCP_CLOSING: /* RFC 9293 says nothing to the user here; a program that only shut down asks */
+	case TCP_LAST_ACK: /* whether its last octets arrived: they did not (linux tcp_reset()) */
 		tcp_conn_fail(c, -ECONNRESET, "RST");
 		break;
 	case TCP_CLOSE_WAIT:
 		tcp_conn_fail(c, -EPIPE, "RST");
-		break;
-	case TCP_CLOSING:
-	case TCP_LAST_ACK:
-		tcp_set_state(c, TCP_CLOSED, "RST");
 		break;
 	case TCP_CLOSED:
 	case TCP_LISTEN:

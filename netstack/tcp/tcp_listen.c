@@ -420,7 +420,7 @@ enum drop tcp_halfopen_input(struct tcp *t, struct demux_conn *dc, struct tcp_se
 		return DROP_NONE;
 	}
 	/* first */
-	if (!seq_in(s->seq, rcv_nxt, h->wnd_edge + 1)) {
+	if (!seq_in(s->seq, rcv_nxt, ns_max_u(h->wnd_edge, 1))) {
 		if (!(s->flags & TCP_RST))
 			send_ack(h, s, now);
 		return DROP_TCP_SEQ;

@@ -121,6 +121,47 @@ START_TEST(rfc5961_s3_2_rst_only_at_rcv_nxt)
 }
 END_TEST
 
+START_TEST(rfc5961_s3_2_rst_at_the_window_edge_is_outside)
+{
+	uint32_t wnd = tcp_rcv_wnd(conn(t));
+
+	ck_assert_int_eq(seg_in(t, S(.seq = 1 + wnd, .flags = TCP_RST, .no_ack = true)),
+			 DROP_TCP_SEQ);
+	turn(t);
+	expect_nothing(t);
+	ck_assert_int_eq(seg_in(t, S(.seq = wnd, .flags = TCP_RST, .no_ack = true)), DROP_TCP_RST);
+	expect_out(t, S(.seq = 1, .ack = 1));
+	ck_assert_int_eq(state_of(t), TCP_ESTABLISHED);
+}
+END_TEST
+
+/* A program that shut down and still holds the socket learns that its last octets were refused. */
+START_TEST(rfc9293_s3_10_7_4_second_reset_in_last_ack_and_closing_is_told)
+{
+	tcp_transport_ops.shutdown_send(t->c);
+	turn(t);
+	expect_out(t, S(.seq = 1, .ack = 1, .flags = TCP_FIN));
+	seg_in_turn(t, TS(.seq = 1, .ack = 1, .flags = TCP_FIN));
+	expect_out(t, S(.seq = 2, .ack = 2));
+	ck_assert_int_eq(state_of(t), TCP_CLOSING);
+	seg_in_turn(t, S(.seq = 2, .flags = TCP_RST, .no_ack = true));
+	ck_assert_int_eq(state_of(t), TCP_CLOSED);
+	ck_assert_int_eq(t->told_err, -ECONNRESET);
+	rig_free(t);
+
+	setup();
+	seg_in_turn(t, TS(.seq = 1, .ack = 1, .flags = TCP_FIN));
+	forget_out(t);
+	tcp_transport_ops.shutdown_send(t->c);
+	turn(t);
+	expect_out(t, S(.seq = 1, .ack = 2, .flags = TCP_FIN));
+	ck_assert_int_eq(state_of(t), TCP_LAST_ACK);
+	seg_in_turn(t, S(.seq = 2, .flags = TCP_RST, .no_ack = true));
+	ck_assert_int_eq(state_of(t), TCP_CLOSED);
+	ck_assert_int_eq(t->told_err, -ECONNRESET);
+}
+END_TEST
+
 START_TEST(rfc5961_s4_2_syn_gets_a_challenge_wherever_it_is)
 {
 	ck_assert_int_eq(seg_in(t, TS(.seq = 5, .flags = TCP_SYN, .no_ack = true)), DROP_TCP_SYN);
@@ -371,6 +412,8 @@ Suite *in_suite(void)
 	tcase_add_test(tc, rfc7323_s5_5_timestamp_is_void_after_24_days);
 	tcase_add_test(tc, rfc7323_s3_2_missing_timestamp_knob);
 	tcase_add_test(tc, rfc5961_s3_2_rst_only_at_rcv_nxt);
+	tcase_add_test(tc, rfc5961_s3_2_rst_at_the_window_edge_is_outside);
+	tcase_add_test(tc, rfc9293_s3_10_7_4_second_reset_in_last_ack_and_closing_is_told);
 	tcase_add_test(tc, rfc5961_s4_2_syn_gets_a_challenge_wherever_it_is);
 	tcase_add_test(tc, rfc5961_s5_2_old_and_future_acks_get_a_challenge);
 	tcase_add_test(tc, rfc9293_s3_10_7_4_fifth_no_ack_bit_is_dropped_in_silence);

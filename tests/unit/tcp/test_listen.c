@@ -276,6 +276,9 @@ START_TEST(rfc9293_s3_10_7_4_half_open_checks)
 	ck_assert_int_eq(seg_in(t, S(.seq = 1 + 70000, .ack = 1)), DROP_TCP_SEQ);
 	expect_out(t, S(.seq = 1, .ack = 1));
 	ck_assert_int_eq(seg_in(t, S(.seq = 5, .flags = TCP_RST, .no_ack = true)), DROP_TCP_RST);
+	ck_assert_int_eq(seg_in(t, S(.seq = 1 + 65535, .flags = TCP_RST, .no_ack = true)),
+			 DROP_TCP_SEQ); /* RCV.NXT + RCV.WND is outside */
+	expect_nothing(t);
 	ck_assert_int_eq(seg_in(t, S(.seq = 1, .no_ack = true)), DROP_TCP_NO_ACK);
 	ck_assert_uint_eq(t->tcp->halfopen_pool.out_cnt, 1);
 	ck_assert_int_eq(seg_in(t, S(.seq = 1, .flags = TCP_RST, .no_ack = true)), DROP_NONE);
