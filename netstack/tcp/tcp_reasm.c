@@ -124,25 +124,39 @@ static struct tcp_ooo *island_before(const struct tcp_conn *c, struct seq x)
 	return NULL;
 }
 
-/** tcp_reasm_dsack() - RFC 2883: report octets [@start, @end) as received twice */
+/**
+ * tcp_reasm_dsack() - RFC 2883 4: report octets [@start, @end) as received twice
+ *
+ * An acknowledgement has one block for that: what adjoins the duplicate it reports already makes it longer, of
+ * two that lie apart the first is reported (RFC 2883 4.2.3, linux tcp_dsack_extend()).
+ */
 void tcp_reasm_dsack(struct tcp_conn *c, struct seq start, struct seq end)
 {
+	struct tcp_sack_block *d = &c->dsack;
+
 	if (!tcp_has(c, TCP_F_SACK) || !seq_lt(start, end))
 		return;
-	c->dsack = (struct tcp_sack_block){ start, end };
+	if (!tcp_has(c, TCP_F_DSACK))
+		*d = (struct tcp_sack_block){ start, end };
+	else if (seq_le(start, d->end) && seq_le(d->start, end))
+		*d = (struct tcp_sack_block){ seq_min(d->start, start), seq_max(d->end, end) };
 	c->flags |= TCP_F_DSACK;
 }
 
 /* Cut from @s what the islands around it hold. False: nothing is left. */
-static bool cut_overlap(struct tcp_conn *c, struct tcp_seg *s, const struct tcp_ooo *prev)
+static bool cut_overlap(struct tcp_conn *c, struct tcp_seg *s, struct tcp_ooo *prev)
 {
 	struct list *n = prev ? prev->node.next : c->islands.next;
 	struct seq end = seq_add(s->seq, s->len);
 
 	if (prev && seq_lt(s->seq, prev->end)) {
 		tcp_reasm_dsack(c, s->seq, seq_min(end, prev->end));
-		if (seq_le(end, prev->end))
+		if (seq_le(end, prev->end)) {
+			recent_add(
+				c,
+				prev); /* RFC 2883 4: the second block has what the first is part of */
 			return false;
+		}
 		tcp_seg_trim_front(s, (uint32_t)seq_diff(prev->end, s->seq));
 	}
 	while (n != &c->islands && seq_le(ooo_of(n)->end, end)) {
@@ -216,14 +230,17 @@ static bool island_pull(struct tcp_conn *c, struct tcp_ooo *o)
 	return true;
 }
 
-/** tcp_reasm_pull() - RCV.NXT moved: islands it reached join the receive queue */
+/** tcp_reasm_pull() - RCV.NXT moved: islands it reached join the receive queue, what it went over came twice */
 void tcp_reasm_pull(struct tcp_conn *c)
 {
+	const struct seq reached = c->rcv_nxt;
+
 	while (!list_is_empty(&c->islands)) {
 		struct tcp_ooo *o = ooo_of(c->islands.next);
 
 		if (seq_lt(c->rcv_nxt, o->start))
 			return;
+		tcp_reasm_dsack(c, o->start, seq_min(o->end, reached));
 		if (seq_lt(c->rcv_nxt, o->end) && !island_pull(c, o))
 			return;
 		island_free(c, o);

@@ -59,6 +59,56 @@ START_TEST(rfc2883_s4_duplicate_beyond_the_hole_is_reported_first)
 }
 END_TEST
 
+/* Three islands; a duplicate inside the oldest of them is reported, and right behind it the island it is of. */
+START_TEST(rfc2883_s4_second_block_is_what_holds_the_duplicate)
+{
+	struct sent *o;
+
+	for (uint32_t at = 101; at <= 501; at += 200)
+		seg_in_turn(t, S(.seq = at, .ack = 1, .len = 100));
+	forget_out(t);
+	seg_in_turn(t, S(.seq = 151, .ack = 1, .len = 25));
+	o = expect_out(t, S(.seq = 1, .ack = 1));
+	expect_block(o, 0, 151, 176);
+	expect_block(o, 1, 101, 201);
+	expect_block(o, 2, 501, 601);
+	expect_block(o, 3, 301, 401);
+}
+END_TEST
+
+START_TEST(rfc2883_s4_2_3_first_of_two_duplicates_in_a_segment_is_reported)
+{
+	struct sent *o;
+
+	seg_in_turn(t, S(.seq = 101, .ack = 1, .len = 100));
+	seg_in_turn(t, S(.seq = 301, .ack = 1, .len = 100));
+	forget_out(t);
+	seg_in_turn(t, S(.seq = 51, .ack = 1, .len = 400));
+	o = expect_out(t, S(.seq = 1, .ack = 1));
+	ck_assert_uint_eq(o->opt.sack_cnt, 2);
+	expect_block(o, 0, 101, 201);
+	expect_block(o, 1, 51, 451);
+}
+END_TEST
+
+/* What fills the hole repeats the beginning of an island: the acknowledgement says so, though it is beyond it. */
+START_TEST(rfc2883_s4_duplicate_in_what_fills_the_hole_is_reported)
+{
+	struct sent *o;
+
+	seg_in_turn(t, S(.seq = 101, .ack = 1, .len = 100));
+	seg_in_turn(t, S(.seq = 201, .ack = 1, .len = 100)); /* an island beside it: one run */
+	seg_in_turn(t, S(.seq = 401, .ack = 1, .len = 100));
+	forget_out(t);
+	seg_in_turn(t, S(.seq = 1, .ack = 1, .len = 250));
+	o = expect_out(t, S(.seq = 1, .ack = 301));
+	ck_assert_uint_eq(o->opt.sack_cnt, 2);
+	expect_block(o, 0, 101, 251);
+	expect_block(o, 1, 401, 501);
+	ck_assert_uint_eq(rig_read(t, 1000), 300);
+}
+END_TEST
+
 START_TEST(rfc9293_s3_10_7_4_any_order_any_overlap_is_the_stream)
 {
 	struct prng rnd = { (uint64_t)_i + 1 };
@@ -159,6 +209,9 @@ Suite *reasm_suite(void)
 
 	tcase_add_test(tc, rfc2018_s4_newest_block_first);
 	tcase_add_test(tc, rfc2883_s4_duplicate_beyond_the_hole_is_reported_first);
+	tcase_add_test(tc, rfc2883_s4_second_block_is_what_holds_the_duplicate);
+	tcase_add_test(tc, rfc2883_s4_2_3_first_of_two_duplicates_in_a_segment_is_reported);
+	tcase_add_test(tc, rfc2883_s4_duplicate_in_what_fills_the_hole_is_reported);
 	tcase_add_loop_test(tc, rfc9293_s3_10_7_4_any_order_any_overlap_is_the_stream, 0, 10);
 	tcase_add_test(tc, tcp_every_island_is_reported_before_the_turn_ends);
 	tcase_add_test(tc, rfc5681_s4_2_without_sack_every_segment_is_a_duplicate_ack);
