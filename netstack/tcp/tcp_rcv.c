@@ -102,7 +102,11 @@ uint16_t tcp_rcv_offer(struct tcp_conn *c, bool is_syn)
 	return (uint16_t)field;
 }
 
-/** tcp_rcv_update_due() - did the program's reading open the window by so much that the peer should hear of it? */
+/**
+ * tcp_rcv_update_due() - did the program's reading open the window by so much that the peer should hear of it?
+ *
+ * Not while half of the buffer is open anyway: the next acknowledgement will tell (linux tcp_cleanup_rbuf()).
+ */
 bool tcp_rcv_update_due(const struct tcp_conn *c)
 {
 	struct seq edge = seq_add(c->rcv_nxt, rcv_space(c));
@@ -111,7 +115,7 @@ bool tcp_rcv_update_due(const struct tcp_conn *c)
 
 	if (gain < (int32_t)least_move(c))
 		return false;
-	return open < c->rcv_mss || (uint32_t)gain >= c->rcvbuf / 4;
+	return open < c->rcv_mss || (open <= c->rcvbuf / 2 && (uint32_t)gain >= c->rcvbuf / 4);
 }
 
 /** tcp_rcv_acked() - a segment with the current RCV.NXT has left */
