@@ -11,8 +11,7 @@
  * Level-triggered facts (octets to read, room to write) are asked of the stack when they matter. What the
  * stack tells once (connected, failed) is kept in struct psock by on_event().
  *
- * Not there: MSG_PEEK and its kin, ancillary data, pipe and splice. IPv6 sockets work as far as the stack
- * takes their addresses.
+ * Not there: ancillary data, pipe and splice.
  */
 #include "plugin.h"
 
@@ -493,7 +492,8 @@ static ssize_t recv_locked(struct psock *s, const struct iovec *iov, size_t iov_
 			off = 0;
 		}
 	}
-	ns_sock_recv_consume(st, s->h, (uint32_t)total);
+	if (!(flags & MSG_PEEK))
+		ns_sock_recv_consume(st, s->h, (uint32_t)total);
 	return (ssize_t)total;
 }
 
