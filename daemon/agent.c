@@ -91,7 +91,7 @@ void pair_widen(int fd)
 /** pair_make() - a fresh pair, both ends non-blocking and close-on-exec */
 static int pair_make(struct pair *ret_pair)
 {
-	int fds[2], off = 0, sndbuf = AGENT_SNDBUF;
+	int fds[2], off = 0, on = 1, sndbuf = AGENT_SNDBUF;
 	struct stat st;
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds) < 0)
@@ -99,6 +99,8 @@ static int pair_make(struct pair *ret_pair)
 	/* what a program may not do to us: leave descriptors in our queue (linux 6.16, else they
 	 * are dropped by a read without control buffer) */
 	(void)setsockopt(fds[1], SOL_SOCKET, SO_PASSRIGHTS, &off, sizeof(off));
+	/* an urgent octet that came past us stays in its place */
+	(void)setsockopt(fds[1], SOL_SOCKET, SO_OOBINLINE, &on, sizeof(on));
 	(void)setsockopt(fds[0], SOL_SOCKET, SO_SNDBUF, &sndbuf, sizeof(sndbuf));
 	pair_widen(fds[1]);
 	if (fstat(fds[0], &st) < 0) {

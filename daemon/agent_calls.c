@@ -310,6 +310,7 @@ int64_t accept_deliver(struct agent *a, struct asock *s, struct call *c, int fd)
 	struct args_mem mem = call_mem(c);
 	struct asock_conn *conn = asock_queue_first(s);
 	int flags = c->nr == SYS_accept4 ? arg_int(c, 3) : 0;
+	int oob_inline;
 	struct asock *n;
 	struct pair p;
 	char token;
@@ -337,6 +338,10 @@ int64_t accept_deliver(struct agent *a, struct asock *s, struct call *c, int fd)
 	if (!(flags & SOCK_NONBLOCK))
 		(void)fcntl(p.program, F_SETFL, 0);
 	pair_widen(p.program);
+	oob_inline = aopt_value(&n->opts, SOL_SOCKET, SO_OOBINLINE);
+	if (oob_inline) /* of the pair, so the kernel does not inherit it for us */
+		(void)setsockopt(p.program, SOL_SOCKET, SO_OOBINLINE, &oob_inline,
+				 sizeof(oob_inline));
 	r = call_add_fd(a, c, p.program, flags & SOCK_CLOEXEC);
 	close(p.program);
 	if (r < 0) {
@@ -521,7 +526,9 @@ static int64_t send_copy(struct agent *a, struct call *c, struct asock *s, int f
 
 	if (len < 0)
 		return len;
-	n = send(fd, buf, (size_t)len, (flags & MSG_OOB) | MSG_DONTWAIT | MSG_NOSIGNAL);
+	if (flags & MSG_OOB)
+		return urgent_send(a, c, s, fd, buf, len, flags);
+	n = send(fd, buf, (size_t)len, MSG_DONTWAIT | MSG_NOSIGNAL);
 	if (n >= 0)
 		return n;
 	if (errno == EAGAIN && !(flags & MSG_DONTWAIT) && !is_nonblocking(fd))
@@ -537,7 +544,7 @@ static int64_t call_sendto(struct agent *a, struct call *c, struct asock *s, int
 	int flags = arg_int(c, 3);
 	int r = not_connected(s);
 
-	if (c->args[4] == 0) /* a profile that traps more than ours does */
+	if (c->args[4] == 0 && !(flags & MSG_OOB)) /* a profile that traps more than ours does */
 		return CALL_CONTINUE;
 	if (flags & MSG_FASTOPEN && s->state != ASOCK_ESTABLISHED)
 		return -EOPNOTSUPP;
@@ -553,17 +560,17 @@ static int64_t call_sendmsg(struct agent *a, struct call *c, struct asock *s, in
 	struct args_mem mem = call_mem(c);
 	uint8_t buf[SEND_MAX];
 	struct args_msg msg;
-	int r = not_connected(s);
+	int flags = arg_int(c, 2), r = not_connected(s);
 
 	if (r < 0)
 		return r;
 	r = args_msg_in(&mem, c->args[1], &msg);
 	if (r < 0)
 		return r;
-	if (msg.name == 0)
+	if (msg.name == 0 && !(flags & MSG_OOB))
 		return CALL_CONTINUE; /* the octets are the program's own business */
 	return send_copy(a, c, s, fd, buf,
-			 args_gather(&mem, msg.iov, msg.iov_cnt, buf, sizeof(buf)), arg_int(c, 2));
+			 args_gather(&mem, msg.iov, msg.iov_cnt, buf, sizeof(buf)), flags);
 }
 
 /** call_recv() - recvfrom(), recvmsg(), recvmmsg(): the pair has no address to give, as a TCP socket */

@@ -416,6 +416,10 @@ static void query_answer(struct agent *a, struct held *h, int err, const void *v
 			call_run(a, c);
 		return;
 	}
+	if (h->is_urgent) {
+		urgent_answer(a, s, h, err);
+		return;
+	}
 	if (err == 0 && c->nr == SYS_getsockopt) {
 		room = args_opt_len_in(&mem, c->args[4]);
 		err = room < 0 ? room : args_opt_out(&mem, c->args[3], c->args[4], room, val, len);
@@ -452,6 +456,7 @@ const ipc_handler_fn agent_worker_handlers[IPC_TYPE_COUNT] = {
 	[IPC_DETACHED] = on_detached,     [IPC_CLOSED] = on_closed,
 	[IPC_GETOPT_R] = on_getopt_r,     [IPC_GETINFO_R] = on_getinfo_r,
 	[IPC_DGRAM_INFO] = dgram_on_info, [IPC_DGRAM_ERR] = dgram_on_err,
+	[IPC_URGENT_IN] = urgent_on_in,
 };
 
 /* ---- ends ---- */

@@ -78,6 +78,9 @@ struct held {
 	uint32_t sock;               /* handle */
 	uint32_t token;              /* HELD_QUERY */
 	bool is_check;               /* HELD_QUERY of a send: try again when the answer is 0 */
+	bool is_urgent;              /* HELD_QUERY of a send with MSG_OOB */
+	bool can_wait;               /* with @is_urgent: try again when there is no room */
+	uint32_t sent_len;           /* with @is_urgent: the answer when it is sent */
 	struct ns_endpoint asked_to; /* with @is_check */
 	uint32_t asked_len;          /* likewise, octets */
 	int level, name;             /* HELD_QUERY: option asked for */
@@ -235,6 +238,16 @@ bool dgram_is_unconnect(const struct asock *s);
 /** dgram_worker_handlers: DGRAM_INFO, DGRAM_ERR */
 int dgram_on_info(void *ctx, struct ipc_msg *m);
 int dgram_on_err(void *ctx, struct ipc_msg *m);
+
+/* ---- agent_urgent.c ---- */
+
+/** urgent_send() - @len octets of which the last one is urgent; as a handler of calls */
+int64_t urgent_send(struct agent *a, struct call *c, struct asock *s, int fd, const uint8_t *buf,
+		    int len, int flags);
+/** urgent_answer() - the worker has sent it (0), or not; @s NULL: the socket is gone */
+void urgent_answer(struct agent *a, struct asock *s, struct held *h, int err);
+/** urgent_on_in() - URGENT_IN */
+int urgent_on_in(void *ctx, struct ipc_msg *m);
 
 /* ---- agent_events.c ---- */
 

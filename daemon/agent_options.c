@@ -390,14 +390,11 @@ int aopt_set(struct aopt_values *v, int family, int level, int name, const void 
 			return ret;
 		if (r->map == M_FIXED || r->map == M_STATE)
 			return -ENOPROTOOPT;
-		if (r->map == M_NATIVE) {
-			ret_result->todo = AOPT_TO_KERNEL;
-			return 0;
-		}
 		ret = set_int(v, r, n, &n);
-		if (ret < 0)
+		if (ret < 0 && r->map != M_NATIVE)
 			return ret;
-		v->v[row_idx(r)] = n;
+		if (ret == 0)
+			v->v[row_idx(r)] = n;
 	}
 	if (r->map == M_NATIVE) {
 		ret_result->todo = AOPT_TO_KERNEL;

@@ -159,6 +159,20 @@ static bool check_getopt(const void *body)
 	return is_socket(b->sock) && b->option < NS_SOCKOPT_COUNT;
 }
 
+static bool check_urgent(const void *body)
+{
+	const struct ipc_urgent *b = body;
+
+	return is_socket(b->sock) && b->octet <= UINT8_MAX;
+}
+
+static bool check_urgent_done(const void *body)
+{
+	const struct ipc_urgent_done *b = body;
+
+	return is_socket(b->sock) && b->err <= 0;
+}
+
 static bool check_close(const void *body)
 {
 	const struct ipc_close *b = body;

@@ -193,6 +193,22 @@ struct ipc_getopt {
 	uint32_t option; /* enum ns_sockopt; 0 for GETINFO */
 };
 
+/**
+ * struct ipc_urgent - URGENT, agent -> worker: send @octet as urgent, behind what is in the pair; answered by GETOPT_R.
+ * URGENT_IN, worker -> agent: put it into the pair as urgent; answered by URGENT_DONE
+ */
+struct ipc_urgent {
+	uint32_t sock;  /* S */
+	uint32_t token; /* URGENT: returned in the answer; URGENT_IN: 0 */
+	uint32_t octet; /* 0 to 255 */
+};
+
+/** struct ipc_urgent_done - agent -> worker: the octet of URGENT_IN is in the pair, or why not */
+struct ipc_urgent_done {
+	uint32_t sock; /* S */
+	int32_t err; /* 0, -EAGAIN (the pair is full), another negative errno: the program takes no more */
+};
+
 /** struct ipc_getopt_result - worker -> agent */
 struct ipc_getopt_result {
 	uint32_t token;

@@ -293,6 +293,28 @@ static int on_dgram_group(void *ctx, struct ipc_msg *m)
 	return 0;
 }
 
+static int on_urgent(void *ctx, struct ipc_msg *m)
+{
+	struct worker *w = ctx;
+	const struct ipc_urgent *b = IPC_BODY(m, ipc_urgent);
+	struct wsock *s = wsock_find(w, b->sock);
+
+	worker_begin_turn(w);
+	answer_token(w, b->token, s ? wsock_send_urgent(s, (uint8_t)b->octet) : -EPIPE);
+	return 0;
+}
+
+static int on_urgent_done(void *ctx, struct ipc_msg *m)
+{
+	const struct ipc_urgent_done *b = IPC_BODY(m, ipc_urgent_done);
+	struct wsock *s = wsock_find(ctx, b->sock);
+
+	worker_begin_turn(ctx);
+	if (s)
+		wsock_urgent_done(s, b->err);
+	return 0;
+}
+
 static int on_close(void *ctx, struct ipc_msg *m)
 {
 	struct worker *w = ctx;
@@ -313,6 +335,8 @@ const ipc_handler_fn worker_agent_handlers[IPC_TYPE_COUNT] = {
 	[IPC_SETOPT] = on_setopt,
 	[IPC_GETOPT] = on_getopt,
 	[IPC_GETINFO] = on_getinfo,
+	[IPC_URGENT] = on_urgent,
+	[IPC_URGENT_DONE] = on_urgent_done,
 	[IPC_CLOSE] = on_close,
 	[IPC_DGRAM_CHANNEL] = on_dgram_channel,
 	[IPC_DGRAM_OPEN] = on_dgram_open,

@@ -50,6 +50,8 @@ struct wsock {
 	bool is_program_done;   /* the program sends no more: FIN was queued */
 	bool is_peer_done;      /* the peer's FIN was shown to the program */
 	bool is_deaf;           /* the program takes no more octets */
+	bool has_urgent;        /* an urgent octet is in the stack's queue, as far as we know */
+	bool is_urgent_asked;   /* it is next, and with the agent */
 	struct wsock *listener; /* of an accepted connection that waits for ATTACH */
 	struct list pending;    /* LISTEN: connections that wait for ATTACH, by pending_node */
 	struct list pending_node;
@@ -131,6 +133,10 @@ void worker_links_done(struct worker *w);
 
 /* ---- worker_sock.c ---- */
 
+/** wsock_send_urgent() - one octet, urgent, behind all that the program has written. Return: 0, -EAGAIN (no room for all of it), -EPIPE ... */
+ns_must_check int wsock_send_urgent(struct wsock *s, uint8_t octet);
+/** wsock_urgent_done() - the agent has put the urgent octet into the pair (0), or -EAGAIN, or the program takes no more */
+void wsock_urgent_done(struct wsock *s, int err);
 /** wsock_new() - NULL without memory */
 struct wsock *wsock_new(struct worker *w, enum wsock_kind kind);
 /** wsock_free() - the stack's socket must have been given back; closes the pair */

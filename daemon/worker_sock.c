@@ -28,6 +28,11 @@
  *   both sides done in order        the pair is closed here; CLOSED with is_shut, since a pair whose
  *                                   directions are both shut cannot tell a close any more
  *
+ * Urgent data (netstack/tcp/tcp_urg.c) is the agent's to put into the pair, by MSG_OOB: then the kernel does for the
+ * program what it does for a TCP socket (POLLPRI, SIGURG, SIOCATMARK, SO_OOBINLINE, recv(MSG_OOB)), only that it all
+ * comes with the octet and not with the announcement. Nothing goes into the pair meanwhile. The other way the
+ * agent brings the octet in a message, and what is in the pair goes before it.
+ *
  * A connection whose program is gone lives on in the stack (FIN-WAIT, TIME-WAIT) without a wsock.
  *
  * An empty send is the one way to ask a stream pair whether the other end is still open without taking
@@ -386,6 +391,31 @@ static bool pump_up(struct wsock *s)
 	return true;
 }
 
+int wsock_send_urgent(struct wsock *s, uint8_t octet)
+{
+	struct ns_stack *st = s->worker->stack;
+	struct ns_iov iov;
+	uint32_t asked = 0;
+	int n;
+
+	if (s->kind != WSOCK_OPEN || s->fd < 0 || s->is_program_done)
+		return -EPIPE;
+	do
+		n = read_once(s, &asked);
+	while (n > 0 || n == -EINTR);
+	s->is_readable = true; /* whatever it was: the pump has a look */
+	wsock_mark_ready(s);
+	if (n != -EAGAIN)
+		return n == -ENOSPC ? -EAGAIN : -EPIPE;
+	n = ns_sock_send_reserve(st, s->sock, 1, &iov, 1);
+	if (n < 1)
+		return n == -ENOMEM ? -EAGAIN : n;
+	*(uint8_t *)iov.base = octet;
+	ns_sock_send_commit(st, s->sock, 1, false);
+	ns_sock_send_urgent(st, s->sock);
+	return 0;
+}
+
 /* ---- stack -> program ---- */
 
 static void on_pair_writable(evutil_socket_t fd, short what, void *arg)
@@ -410,6 +440,51 @@ static void wait_writable(struct wsock *s)
 	s->is_wr_added = event_add(&s->wr, NULL) == 0;
 }
 
+/** cut() - @iov to its first @len octets. Return: how many entries these are */
+static int cut(struct ns_iov *iov, int n, size_t len)
+{
+	int i = 0;
+
+	for (; i < n && len > 0; i++) {
+		if (iov[i].len > len)
+			iov[i].len = len;
+		len -= iov[i].len;
+	}
+	return i;
+}
+
+/** to_urgent() - what goes before the urgent octet, if it has come. Return: entries of @iov; 0: it is next, the agent was asked */
+static int to_urgent(struct wsock *s, struct ns_iov *iov, int n)
+{
+	uint32_t off = ns_sock_recv_urgent(s->worker->stack, s->sock);
+	struct ipc_urgent q = { .sock = s->handle };
+
+	if (off == NS_NO_URGENT) {
+		s->has_urgent = false;
+		return n;
+	}
+	if (off > 0)
+		return cut(iov, n, off);
+	q.octet = *(const uint8_t *)iov[0].base;
+	s->is_urgent_asked = true;
+	worker_tell(s->worker, IPC_URGENT_IN, &q);
+	return 0;
+}
+
+void wsock_urgent_done(struct wsock *s, int err)
+{
+	if (!s->is_urgent_asked)
+		return;
+	s->is_urgent_asked = false;
+	if (err == 0)
+		ns_sock_recv_consume(s->worker->stack, s->sock, 1);
+	else if (err == -EAGAIN)
+		wait_writable(s);
+	else
+		s->is_deaf = true;
+	wsock_mark_ready(s);
+}
+
 /** pump_down() - what the stack has, as far as the pair takes it */
 static void pump_down(struct wsock *s)
 {
@@ -417,12 +492,16 @@ static void pump_down(struct wsock *s)
 	struct ns_iov iov[IOVS];
 	int n;
 
-	while (!s->is_wr_added && !s->is_deaf &&
+	while (!s->is_wr_added && !s->is_deaf && !s->is_urgent_asked &&
 	       (n = ns_sock_recv_peek(st, s->sock, iov, IOVS)) > 0) {
-		struct mmsghdr m = { .msg_hdr = { .msg_iov = (struct iovec *)(void *)iov,
-						  .msg_iovlen = (size_t)n } };
+		struct mmsghdr m = { .msg_hdr = { .msg_iov = (struct iovec *)(void *)iov } };
 		size_t total = 0;
 
+		if (ns_unlikely(s->has_urgent))
+			n = to_urgent(s, iov, n);
+		if (n == 0)
+			break;
+		m.msg_hdr.msg_iovlen = (size_t)n;
 		for (int i = 0; i < n; i++)
 			total += iov[i].len;
 		if (sendmmsg(s->fd, &m, 1, MSG_DONTWAIT) < 0) {
@@ -586,6 +665,8 @@ static void on_event(struct wsock *s, const struct ns_event *ev)
 		}
 		s->err = err;
 	}
+	if (ev->mask & NS_EV_URG)
+		s->has_urgent = true;
 	if (ev->mask & NS_EV_OUT && s->fd >= 0 && !s->is_program_done) {
 		s->is_readable = true; /* it was when the room ran out */
 		wsock_rd_wanted(s, true);

@@ -260,7 +260,9 @@ struct transport_ops {
 	uint32_t (*send_room)(void *c);
 	int (*send_reserve)(void *c, uint32_t want, struct ns_iov *iov, uint32_t iov_cnt);
 	void (*send_commit)(void *c, uint32_t len, bool more);
-	void (*send_eor)(void *c); /* NULL: records are kept apart anyway */
+	void (*send_eor)(void *c);    /* NULL: records are kept apart anyway */
+	void (*send_urgent)(void *c); /* NULL, as the next: it has none */
+	uint32_t (*recv_urgent)(void *c);
 	int (*recv_peek)(void *c, struct ns_iov *iov, uint32_t iov_cnt);
 	void (*recv_consume)(void *c, uint32_t len);
 	bool (*is_eof)(void *c);

@@ -341,6 +341,21 @@ void ns_sock_send_eor(struct ns_stack *s, ns_sock h)
 		ops_of(so)->send_eor(so->conn);
 }
 
+void ns_sock_send_urgent(struct ns_stack *s, ns_sock h)
+{
+	struct sock *so = find(s, h);
+
+	if (so && ops_of(so)->send_urgent)
+		ops_of(so)->send_urgent(so->conn);
+}
+
+uint32_t ns_sock_recv_urgent(struct ns_stack *s, ns_sock h)
+{
+	struct sock *so = find(s, h);
+
+	return so && ops_of(so)->recv_urgent ? ops_of(so)->recv_urgent(so->conn) : NS_NO_URGENT;
+}
+
 void ns_sock_send_commit(struct ns_stack *s, ns_sock h, uint32_t len, bool more)
 {
 	struct sock *so = find(s, h);

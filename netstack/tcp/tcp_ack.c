@@ -71,6 +71,7 @@ static void advance_una(struct tcp_conn *c, struct seq ack, struct tcp_delivered
 	c->snd_una = ack;
 	if (seq_lt(c->snd_sml, ack))
 		c->snd_sml = ack; /* keeps it near: old ones must not come round */
+	tcp_urg_acked(c);
 	d->is_una_moved = true;
 	c->meter.bytes_acked += len;
 	c->progress = now;

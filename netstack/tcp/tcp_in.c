@@ -245,13 +245,6 @@ static enum step check_syn(struct tcp_arrival *a)
 	return STEP_STOP;
 }
 
-/* Sixth: URG. Urgent octets stay in the stream where they are (RFC 6093 recommends no less); no mark is kept. */
-static enum step check_urg(struct tcp_arrival *a)
-{
-	(void)a;
-	return STEP_NEXT;
-}
-
 static const struct {
 	const char *clause;
 	step_fn fn;
@@ -261,7 +254,7 @@ static const struct {
 	{ "third: security", check_security },
 	{ "fourth: SYN", check_syn },
 	{ "fifth: ACK", tcp_ack_in },
-	{ "sixth: URG", check_urg },
+	{ "sixth: URG", tcp_urg_in },
 	{ "seventh: segment text", tcp_text_in },
 	{ "eighth: FIN", tcp_fin_in },
 };

@@ -28,7 +28,7 @@
  *   tcp_rack.c     what is lost, by time; tail loss probes
  *   tcp_undo.c     recovery that was in vain
  *   tcp_rcv.c      text, window, when to ACK        tcp_reasm.c    out-of-order islands
- *   tcp_ecn.c      congestion told by routers
+ *   tcp_ecn.c      congestion told by routers        tcp_urg.c      urgent data
  *   tcp_rtt.c tcp_isn.c tcp_seg.c tcp_fsm.c tcp_cc.c cc_*.c
  *
  * Ownership
@@ -390,6 +390,13 @@ struct tcp_conn { /* NOLINT(clang-analyzer-optin.performance.Padding) */
 	uint8_t sack_news; /* changes of the islands since the last ACK */
 	struct mono oow_at;
 
+	struct {
+		struct seq rcv; /* RCV.UP: the urgent octet */
+		struct seq snd; /* SND.UP: behind the urgent octet */
+		bool has_rcv, has_snd;
+		bool is_told; /* the program knows of @rcv */
+	} urg;                /* see tcp_urg.c */
+
 	/* timers, see tcp_timer.c */
 	struct timer rto_timer, persist_timer, delack_timer, keep_timer, life_timer;
 	struct timer reo_timer, pto_timer;
@@ -731,6 +738,15 @@ void tcp_ecn_answered(struct tcp_conn *c, const struct tcp_seg *s);
 void tcp_ecn_out(struct tcp_conn *c, bool is_new, uint8_t *flags, uint8_t *tos);
 void tcp_ecn_text(struct tcp_conn *c, const struct tcp_seg *s);
 bool tcp_ecn_is_echo(const struct tcp_conn *c, const struct tcp_seg *s);
+
+/* --- tcp_urg.c ----------------------------------------------------------------------------- */
+
+enum step tcp_urg_in(struct tcp_arrival *a);
+uint32_t tcp_urg_news(struct tcp_conn *c);
+uint32_t tcp_urg_off(void *conn);
+void tcp_urg_mark(void *conn);
+void tcp_urg_acked(struct tcp_conn *c);
+void tcp_urg_out(const struct tcp_conn *c, struct tcp_emit *e);
 
 /* --- tcp_isn.c ----------------------------------------------------------------------------- */
 

@@ -57,7 +57,8 @@ static struct room room_of(const struct tcp_conn *c, struct seq from)
 	return (struct room){
 		.wnd = wnd > 0 ? (uint32_t)wnd : 0,
 		.cwnd = c->cc.cwnd > pipe ? c->cc.cwnd - pipe : 0,
-		.gso = net_dst_gso(c->t->net, &c->dst, c->mss, hdr_len(c)),
+		.gso = c->urg.has_snd ? c->mss
+				      : net_dst_gso(c->t->net, &c->dst, c->mss, hdr_len(c)),
 	};
 }
 
@@ -144,7 +145,7 @@ static int send_last_again(struct tcp_conn *c, struct mono now)
 /* May a rest below one segment at the end of the queue leave? */
 static bool may_send_rest(const struct tcp_conn *c)
 {
-	if (tcp_has(c, TCP_F_FIN_QUEUED | TCP_F_PUSH) || c->is_flushing)
+	if (tcp_has(c, TCP_F_FIN_QUEUED | TCP_F_PUSH) || c->is_flushing || c->urg.has_snd)
 		return true;
 	if (tcp_has(c, TCP_F_CORK | TCP_F_MORE))
 		return false;
@@ -284,8 +285,13 @@ static enum visit send_syn(struct tcp_conn *c, struct mono now)
 /* RFC 9293 3.8.6.1, 3.8.4: an empty segment the peer must answer, at a sequence number it has. */
 static int send_probe(struct tcp_conn *c, struct mono now)
 {
-	int n = tcp_xmit(c, seq_add(c->snd_una, UINT32_MAX), 0, TCP_ACK, now);
+	int n = 0;
 
+	/* RFC 9293 MUST-66: a peer without room still hears of urgent data, where its window is */
+	if (c->urg.has_snd)
+		n = tcp_xmit(c, c->snd_una, 0, TCP_ACK, now);
+	if (n == 0)
+		n = tcp_xmit(c, seq_add(c->snd_una, UINT32_MAX), 0, TCP_ACK, now);
 	if (n < 0)
 		return n;
 	stat_inc(tcp_stats(c->t), STAT_TCP_PROBES);

@@ -228,7 +228,7 @@ static void in_order(struct tcp_arrival *a)
 		c->flags |= TCP_F_ACK_NOW; /* RFC 5681 4.2: fills all or part of a gap */
 	autotune(c, a->now);
 	schedule_ack(c, a->now);
-	tcp_conn_tell(c, NS_EV_IN, 0);
+	tcp_conn_tell(c, NS_EV_IN | tcp_urg_news(c), 0);
 }
 
 static void out_of_order(struct tcp_arrival *a)

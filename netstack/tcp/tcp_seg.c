@@ -167,6 +167,8 @@ enum drop tcp_seg_parse(struct pkt *p, const struct ip_rx *ip, struct tcp_seg *r
 		.ecn = ip->tos & 3,
 		.p = p,
 	};
+	/* RFC 6093 2.1; a pointer of 0 is the first octet's, as for Linux */
+	ret_s->urg = seq_add(ret_s->seq, be16_get(h->urg) ? be16_get(h->urg) - 1u : 0);
 	ret_s->seg_cnt = p->gso_segs > 1 ? p->gso_segs : 1;
 	ret_s->mss_seen = ret_s->seg_cnt > 1 ? p->gso_size : (uint16_t)ns_min_u(ret_s->len, 65535);
 	(void)tcp_opts_parse(opts + TCP_HDR_LEN, hdr_len - TCP_HDR_LEN, &ret_s->opt);
@@ -299,6 +301,7 @@ void tcp_hdr_emit(struct pkt *p, const struct tcp_emit *e)
 		.off = (uint8_t)(hdr_len / 4 << 4),
 		.flags = e->flags,
 		.wnd = be16(e->wnd),
+		.urg = be16(e->urg),
 	};
 	at += sizeof(*h);
 	end = e->is_syn_opts ? put_syn_opts(at, &e->opt) : put_opts(at, &e->opt);

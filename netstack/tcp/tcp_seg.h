@@ -41,6 +41,7 @@ struct tcp_opts {
 struct tcp_seg {
 	struct ns_endpoint local, remote;
 	struct seq seq, ack;
+	struct seq urg;    /* of the urgent octet, with TCP_URG: before where the pointer points */
 	uint32_t len;      /* octets of payload in @p from its head on */
 	uint16_t wnd;      /* as on the wire, not scaled */
 	uint16_t mss_seen; /* payload octets of one wire segment in it */
@@ -73,6 +74,7 @@ struct tcp_emit {
 	struct ns_endpoint local, remote;
 	struct seq seq, ack;
 	uint16_t wnd; /* as on the wire */
+	uint16_t urg; /* urgent pointer, with TCP_URG */
 	uint8_t flags;
 	struct tcp_opts opt; /* SYN options are only written with @is_syn_opts */
 	bool is_syn_opts;

@@ -37,6 +37,8 @@ static void user_set_user(void *conn, void *user)
 	c->user = user;
 	if (bytes_len(&c->rcvq))
 		mask |= NS_EV_IN;
+	if (tcp_urg_off(c) != NS_NO_URGENT)
+		mask |= NS_EV_URG;
 	if (tcp_has(c, TCP_F_FIN_RCVD))
 		mask |= NS_EV_EOF;
 	if (c->err)
@@ -403,6 +405,8 @@ const struct transport_ops tcp_transport_ops = {
 	.send_reserve = user_send_reserve,
 	.send_commit = user_send_commit,
 	.send_eor = user_send_eor,
+	.send_urgent = tcp_urg_mark,
+	.recv_urgent = tcp_urg_off,
 	.recv_peek = user_recv_peek,
 	.recv_consume = user_recv_consume,
 	.is_eof = user_is_eof,

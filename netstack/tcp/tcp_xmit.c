@@ -199,6 +199,8 @@ int tcp_xmit(struct tcp_conn *c, struct seq seq, uint32_t len, uint8_t flags, st
 	tcp_ecn_out(c, n && seq_eq(seq, c->snd_nxt), &e.flags, &ip.tos);
 	p->ecn = e.flags & TCP_CWR;
 	emit_opts(c, &e, n, now);
+	if (c->urg.has_snd && !(flags & (TCP_SYN | TCP_RST)))
+		tcp_urg_out(c, &e);
 	if (!(flags & TCP_RST))
 		e.wnd = tcp_rcv_offer(c, (flags & TCP_SYN) != 0);
 	tcp_hdr_emit(p, &e);

@@ -34,6 +34,7 @@ ECHO, RESETTER, WITNESS, VERDICT = range(7001, 7005)  # the peer's services
 REFUSED = 9
 NOBODY = PEER.rsplit(".", 1)[0] + ".77"  # on the link, and nobody answers for it
 POLLRDHUP = 0x2000
+SIOCATMARK = 0x8905
 ALL = select.POLLIN | select.POLLPRI | select.POLLOUT | POLLRDHUP
 NAMES = {1: "IN", 2: "PRI", 4: "OUT", 8: "ERR", 16: "HUP", POLLRDHUP: "RDHUP"}
 PATIENCE = 5.0  # seconds until something expected counts as missing
@@ -591,6 +592,60 @@ def looks_at_waiting_bytes():
                 outcome(client.recv, 1, socket.MSG_DONTWAIT))
 
 
+def at_mark(sock):
+    mark = array.array("i", [-1])
+    fcntl.ioctl(sock, SIOCATMARK, mark)
+    return mark[0]
+
+
+@check
+def urgent_data_is_apart():
+    rung = []
+    old = signal.signal(signal.SIGURG, lambda *_: rung.append(1))
+    client, server = pair()
+    with client, server:
+        fcntl.fcntl(server, fcntl.F_SETOWN, os.getpid())
+        client.send(b"abc")
+        client.send(b"..X", socket.MSG_OOB)
+        client.sendmsg([b"de", b"f"])
+        seen = [mask(server, select.POLLPRI | select.POLLIN)]
+        time.sleep(QUIET)
+        seen += [at_mark(server), server.recv(10), at_mark(server),
+                 server.recv(1, socket.MSG_OOB | socket.MSG_PEEK), server.recv(1, socket.MSG_OOB),
+                 mask(server), server.recv(10), outcome(server.recv, 1, socket.MSG_OOB)]
+        client.sendmsg([b"over", b"!"], [], socket.MSG_OOB)
+        seen += [mask(server, select.POLLPRI | select.POLLIN)]
+        time.sleep(QUIET)
+        seen += [server.recv(10), server.recv(1, socket.MSG_OOB), bool(rung)]
+    signal.signal(signal.SIGURG, old)
+    return seen
+
+
+@check
+def urgent_data_in_line():
+    with listener() as door:
+        door.setsockopt(socket.SOL_SOCKET, socket.SO_OOBINLINE, 1)
+        with dial(door.getsockname()) as client:
+            server, _ = door.accept()
+            with server:
+                inherited = server.getsockopt(socket.SOL_SOCKET, socket.SO_OOBINLINE)
+                client.send(b"12!", socket.MSG_OOB)
+                client.send(b"34")
+                seen = [inherited, mask(server, select.POLLPRI | select.POLLIN)]
+                time.sleep(QUIET)
+                seen += [server.recv(10), at_mark(server), server.recv(10), at_mark(server),
+                         outcome(server.recv, 1, socket.MSG_OOB)]
+                return seen
+
+
+@check
+def urgent_data_from_the_peer():
+    with dial((PEER, ECHO)) as sock:  # it sends everything back in line
+        sock.send(b"abc!", socket.MSG_OOB)
+        sock.shutdown(socket.SHUT_WR)
+        return len(receive(sock))
+
+
 @check
 def waitall_waits():
     client, server = pair()
@@ -718,8 +773,9 @@ def what_kind_of_socket():
 @check
 def tcp_info_says_established():
     with dial((PEER, ECHO)) as sock:
-        info = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)
-        return info[0], len(info) >= 104
+        info = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 512)
+        short = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 13)
+        return info[0], len(info) >= 104, len(short), short[:8] == info[:8]
 
 
 @check

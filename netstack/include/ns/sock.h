@@ -29,6 +29,7 @@ enum ns_event_mask {
 	NS_EV_ERR =
 		1u
 		<< 5, /* connection failed or was reset: ns_event.err; nothing more comes but what is queued */
+	NS_EV_URG = 1u << 6, /* among the octets to read is an urgent one: ns_sock_recv_urgent() */
 };
 
 struct ns_event {
@@ -110,6 +111,14 @@ void ns_sock_send_commit(struct ns_stack *s, ns_sock h, uint32_t len, bool more)
  * even when sent again. The last few marks not sent yet are remembered; of more the newest replace each other.
  */
 void ns_sock_send_eor(struct ns_stack *s, ns_sock h);
+/** ns_sock_send_urgent() - MSG_OOB: the octet that was committed last is urgent; it replaces one that still waits */
+void ns_sock_send_urgent(struct ns_stack *s, ns_sock h);
+
+/** NS_NO_URGENT - there is none */
+#define NS_NO_URGENT UINT32_MAX
+/** ns_sock_recv_urgent() - how many octets are to be read before the urgent one, which is in the queue; NS_NO_URGENT */
+uint32_t ns_sock_recv_urgent(struct ns_stack *s, ns_sock h);
+
 /** ns_sock_recv_peek() - received octets in order, valid until the next call on this stack; iovecs set, 0: none */
 ns_must_check int ns_sock_recv_peek(struct ns_stack *s, ns_sock h, struct ns_iov *iov,
 				    uint32_t iov_cnt);

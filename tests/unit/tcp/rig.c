@@ -89,6 +89,7 @@ int net_output(struct net *n, const struct dst *d, const struct ip_tx *ip, struc
 	ck_assert_uint_eq(p->l4_off, p->head);
 	s->flags = h->flags;
 	s->wnd = be16_get(h->wnd);
+	s->urg = be16_get(h->urg);
 	s->seq = be32_get(h->seq);
 	s->ack = be32_get(h->ack) - RIG_ISN;
 	s->len = pkt_len(p) - hdr_len;
@@ -280,6 +281,7 @@ enum drop seg_in(struct rig *t, const struct say *s)
 	e.ack = seq(t->iss + s->ack);
 	e.flags = (uint8_t)(s->flags | (s->no_ack ? 0u : TCP_ACK));
 	e.wnd = (uint16_t)(s->is_wnd_0 ? 0 : s->wnd ? s->wnd : 65535);
+	e.urg = s->urg;
 	e.is_syn_opts = s->is_syn_opts;
 	e.opt = (struct tcp_opts){ .has_ts = s->has_ts,
 				   .ts_val = s->ts_val,

@@ -53,6 +53,7 @@ struct say {
 	} sack[4];
 	uint32_t sack_cnt;
 	uint16_t peer_port; /* 0: RIG_PEER_PORT */
+	uint16_t urg;       /* with TCP_URG */
 };
 
 #define S(...) (&(struct say){ __VA_ARGS__ })
@@ -62,7 +63,7 @@ struct sent {
 	uint32_t seq, ack, len;
 	uint8_t flags;
 	uint16_t wnd;
-	uint16_t gso_segs, gso_size;
+	uint16_t gso_segs, gso_size, urg;
 	struct tcp_opts opt;
 	uint8_t data[65536];
 };

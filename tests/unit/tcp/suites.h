@@ -20,4 +20,5 @@ Suite *rtx_suite(void);
 Suite *seg_suite(void);
 Suite *timer_suite(void);
 Suite *undo_suite(void);
+Suite *urg_suite(void);
 Suite *user_suite(void);
