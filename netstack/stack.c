@@ -153,10 +153,42 @@ int ns_stack_add_link(struct ns_stack *s, const struct ns_link_config *c, uint32
 	return net_add_link(s->net, c, ret_link_id);
 }
 
+/* After a change of configuration transports find their paths changed. */
+static int changed(struct ns_stack *s, int err)
+{
+	s->is_pending = true;
+	return err;
+}
+
+int ns_stack_set_link(struct ns_stack *s, uint32_t link_id, const struct ns_link_config *c)
+{
+	return changed(s, net_set_link(s->net, link_id, c));
+}
+
+int ns_stack_set_link_up(struct ns_stack *s, uint32_t link_id, bool is_up)
+{
+	return changed(s, net_set_link_up(s->net, link_id, is_up));
+}
+
+int ns_stack_del_link(struct ns_stack *s, uint32_t link_id)
+{
+	return changed(s, net_del_link(s->net, link_id));
+}
+
 int ns_stack_add_addr(struct ns_stack *s, uint32_t link_id, const struct ns_addr *a,
 		      uint8_t prefix_len)
 {
-	return net_add_addr(s->net, link_id, a, prefix_len);
+	return changed(s, net_add_addr(s->net, link_id, a, prefix_len));
+}
+
+int ns_stack_set_addr(struct ns_stack *s, uint32_t link_id, const struct ns_ifaddr *a)
+{
+	return changed(s, net_set_addr(s->net, link_id, a));
+}
+
+int ns_stack_del_addr(struct ns_stack *s, uint32_t link_id, const struct ns_addr *a)
+{
+	return changed(s, net_del_addr(s->net, link_id, a));
 }
 
 int ns_stack_deprecate_addr(struct ns_stack *s, uint32_t link_id, const struct ns_addr *a,
@@ -167,7 +199,33 @@ int ns_stack_deprecate_addr(struct ns_stack *s, uint32_t link_id, const struct n
 
 int ns_stack_add_route(struct ns_stack *s, const struct ns_route *r)
 {
-	return net_add_route(s->net, r);
+	return changed(s, net_add_route(s->net, r));
+}
+
+int ns_stack_replace_route(struct ns_stack *s, const struct ns_route *r)
+{
+	return changed(s, net_replace_route(s->net, r));
+}
+
+int ns_stack_del_route(struct ns_stack *s, const struct ns_route *r)
+{
+	return changed(s, net_del_route(s->net, r));
+}
+
+int ns_stack_add_rule(struct ns_stack *s, const struct ns_rule *r)
+{
+	return changed(s, net_add_rule(s->net, r));
+}
+
+int ns_stack_del_rule(struct ns_stack *s, const struct ns_rule *r)
+{
+	return changed(s, net_del_rule(s->net, r));
+}
+
+void ns_stack_flush_rules(struct ns_stack *s, bool is_v6)
+{
+	net_flush_rules(s->net, is_v6);
+	(void)changed(s, 0);
 }
 
 int ns_stack_add_neigh(struct ns_stack *s, uint32_t link_id, const struct ns_addr *a,
@@ -176,10 +234,27 @@ int ns_stack_add_neigh(struct ns_stack *s, uint32_t link_id, const struct ns_add
 	return net_add_neigh(s->net, link_id, a, mac);
 }
 
-int ns_stack_set_link_up(struct ns_stack *s, uint32_t link_id, bool is_up)
+int ns_stack_del_neigh(struct ns_stack *s, uint32_t link_id, const struct ns_addr *a)
 {
-	s->is_pending = true; /* transports find the routes changed */
-	return net_set_link_up(s->net, link_id, is_up);
+	return net_del_neigh(s->net, link_id, a);
+}
+
+int ns_stack_find_route(const struct ns_stack *s, const struct ns_flow *flow,
+			struct ns_route_answer *ret_answer)
+{
+	return net_find_route(s->net, flow, ret_answer);
+}
+
+void ns_stack_each_route(const struct ns_stack *s, void (*fn)(void *ctx, const struct ns_route *r),
+			 void *ctx)
+{
+	net_each_route(s->net, fn, ctx);
+}
+
+void ns_stack_each_rule(const struct ns_stack *s, void (*fn)(void *ctx, const struct ns_rule *r),
+			void *ctx)
+{
+	net_each_rule(s->net, fn, ctx);
 }
 
 struct pkt *ns_stack_rx_alloc(struct ns_stack *s)

@@ -32,6 +32,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "link/offload.h"
 #include "wire/eth.h"
@@ -46,10 +47,39 @@ enum {
 	GSO_MAX_DEFAULT = 65536, /* octets; linux GSO_LEGACY_MAX_SIZE */
 };
 
+static void set_limits(struct link *l, uint32_t gso_max_size, uint32_t gso_max_segs)
+{
+	l->config.gso_max_size = gso_max_size ? gso_max_size : GSO_MAX_DEFAULT;
+	l->config.gso_max_segs = gso_max_segs ? gso_max_segs : UINT16_MAX;
+}
+
 /**
- * link_new() - a link with empty queues
+ * link_renew() - a link as link_new() makes it, in the place of one that was retired
+ * @l:		Its queues are empty
  * @id:		Its number; LINK_LOOP_ID makes the loop link, whose queue loop_take() reads
  * @config:	Copied; gso limits of 0 mean Linux' defaults
+ */
+void link_renew(struct link *l, uint32_t id, const struct ns_link_config *config)
+{
+	*l = (struct link){ .id = id,
+			    .config = *config,
+			    .is_loop = id == LINK_LOOP_ID,
+			    .mode = config->gso,
+			    .pkts = l->pkts,
+			    .stats = l->stats };
+	link_hear6(l, (const uint8_t[]){ 0x33, 0x33, 0, 0, 0, 1 }); /* all nodes */
+	pktq_init(&l->txq);
+	pktq_init(&l->ready);
+	set_limits(l, config->gso_max_size, config->gso_max_segs);
+	if (l->config.tx_batch == 0)
+		l->config.tx_batch = BATCH_DEFAULT;
+	l->config.tx_batch = ns_min_u(l->config.tx_batch, BATCH_MAX);
+}
+
+/**
+ * link_new() - a link with empty queues
+ * @id:		As link_renew()
+ * @config:	As link_renew()
  * @pkts:	Packets of the stack, for cut segments; outlives the link
  * @stats:	Counters of the stack; outlives the link
  *
@@ -62,22 +92,9 @@ struct link *link_new(uint32_t id, const struct ns_link_config *config, struct p
 
 	if (!l)
 		return NULL;
-	l->id = id;
-	l->config = *config;
-	l->is_loop = id == LINK_LOOP_ID;
-	l->mode = config->gso;
-	link_hear6(l, (const uint8_t[]){ 0x33, 0x33, 0, 0, 0, 1 }); /* all nodes */
 	l->pkts = pkts;
 	l->stats = stats;
-	pktq_init(&l->txq);
-	pktq_init(&l->ready);
-	if (l->config.gso_max_size == 0)
-		l->config.gso_max_size = GSO_MAX_DEFAULT;
-	if (l->config.gso_max_segs == 0)
-		l->config.gso_max_segs = UINT16_MAX;
-	if (l->config.tx_batch == 0)
-		l->config.tx_batch = BATCH_DEFAULT;
-	l->config.tx_batch = ns_min_u(l->config.tx_batch, BATCH_MAX);
+	link_renew(l, id, config);
 	return l;
 }
 
@@ -304,4 +321,23 @@ void link_set_up(struct link *l, bool is_up)
 void link_hear6(struct link *l, const uint8_t mac[6])
 {
 	l->groups6 |= UINT64_C(1) << (mac[5] & 63);
+}
+
+/** link_set_config() - name, MTU, MAC, is_noarp and GSO limits; how frames leave stays */
+void link_set_config(struct link *l, const struct ns_link_config *config)
+{
+	memcpy(l->config.name, config->name, sizeof(l->config.name));
+	memcpy(l->config.mac, config->mac, sizeof(l->config.mac));
+	l->config.mtu = config->mtu;
+	l->config.is_noarp = config->is_noarp;
+	set_limits(l, config->gso_max_size, config->gso_max_segs);
+}
+
+/** link_retire() - its device is gone: nothing reaches the driver any more */
+void link_retire(struct link *l)
+{
+	link_set_up(l, false);
+	l->is_gone = true;
+	l->config.ifindex = 0;
+	l->config.name[0] = '\0';
 }

@@ -19,9 +19,11 @@ enum {
 /** struct link - one per interface; owned by net, borrowed by everybody else for as long as the stack lives */
 struct link {
 	uint32_t id;
-	struct ns_link_config config; /* is_up follows ns_stack_set_link_up() */
-	enum ns_gso_mode mode;        /* how frames leave now; only ever gets weaker */
+	struct ns_link_config
+		config;        /* follows ns_stack_set_link(), is_up ns_stack_set_link_up() */
+	enum ns_gso_mode mode; /* how frames leave now; only ever gets weaker */
 	bool is_loop;
+	bool is_gone;    /* removed: down, without a name, until another takes its place */
 	bool is_blocked; /* the driver said -EAGAIN: wait for link_writable() */
 	bool is_starved; /* somebody was told there is no room: wake the transports when there is */
 	struct pktq txq; /* as the layers above made them */
@@ -35,6 +37,9 @@ struct link {
 ns_must_check struct link *link_new(uint32_t id, const struct ns_link_config *config,
 				    struct pool *pkts, struct ns_stats *stats);
 void link_free(struct link *l);
+void link_renew(struct link *l, uint32_t id, const struct ns_link_config *config);
+void link_retire(struct link *l);
+void link_set_config(struct link *l, const struct ns_link_config *config);
 
 int link_output(struct link *l, struct pkt *p);
 uint32_t link_room(struct link *l);

@@ -110,73 +110,156 @@ struct ns_addr addr6_rezone(const struct net *n, struct ns_addr a)
 	return a;
 }
 
-static int remember(struct addr6_list *l, const struct addr6 *a)
+/* RFC 6724 3.1 */
+static int scope_of(const struct ns_addr *a)
 {
+	if (ns_addr_is_multicast(a))
+		return a->b[1] & 0x0f;
+	if (ns_addr_is_link_local(a) || ns_addr_is_loopback(a))
+		return SCOPE_LINK;
+	if (a->b[0] == 0xfe && (a->b[1] & 0xc0) == 0xc0)
+		return SCOPE_SITE;
+	return SCOPE_GLOBAL;
+}
+
+static int reserve(struct addr6_list *l)
+{
+	uint32_t cap = l->cap ? l->cap * 2 : 16;
+	struct addr6 *v;
+
 	if (l->cnt >= ADDRS_MAX)
 		return -ENOSPC;
-	if (l->cnt == l->cap) {
-		uint32_t cap = l->cap ? l->cap * 2 : 16;
-		struct addr6 *v = malloc(cap * sizeof(*v));
-
-		if (!v)
-			return -ENOMEM;
-		if (l->cnt)
-			memcpy(v, l->v, l->cnt * sizeof(*v));
-		free(l->v);
-		l->v = v;
-		l->cap = cap;
-	}
-	l->v[l->cnt++] = *a;
+	if (l->cnt < l->cap)
+		return 0;
+	v = malloc(cap * sizeof(*v));
+	if (!v)
+		return -ENOMEM;
+	if (l->cnt)
+		memcpy(v, l->v, l->cnt * sizeof(*v));
+	free(l->v);
+	l->v = v;
+	l->cap = cap;
 	return 0;
 }
 
-/* linux v6.1 net/ipv6/addrconf.c: the address itself, and its prefix on the link */
-static int add_routes(struct net *n, const struct addr6 *a)
+/* Linux' order decides between equals: by link, the wider scope first, the newer first (ipv6_link_dev_addr()). */
+static int insert(struct addr6_list *l, const struct addr6 *a)
+{
+	uint32_t place = 0;
+	int err = reserve(l);
+
+	if (err < 0)
+		return err;
+	while (place < l->cnt && l->v[place].link_id < a->link_id)
+		place++;
+	while (place < l->cnt && l->v[place].link_id == a->link_id &&
+	       scope_of(&l->v[place].addr) > scope_of(&a->addr))
+		place++;
+	memmove(&l->v[place + 1], &l->v[place], (l->cnt - place) * sizeof(*a));
+	l->v[place] = *a;
+	l->cnt++;
+	return 0;
+}
+
+/* linux v6.1 net/ipv6/addrconf.c: the address itself, and its prefix on the link; @fn adds or takes each */
+static int each_route(struct net *n, const struct addr6 *a,
+		      int (*fn)(struct route_table *t, const struct ns_route *r))
 {
 	struct ns_route r = {
 		.dst = a->addr,
 		.prefix_len = ADDR_BITS,
-		.prefsrc = a->addr,
 		.link_id = a->link_id,
-		.table = ROUTE_TABLE_LOCAL,
+		.table = NS_TABLE_LOCAL,
 		.type = NS_ROUTE_LOCAL,
 		.is_v6 = true,
 	};
-	int err = route_add(&n->routes, &r);
+	int err = fn(&n->routes, &r);
 
-	if (err < 0 || a->prefix_len == ADDR_BITS || a->prefix_len == 0)
+	if (err < 0 || a->is_routes_given || a->prefix_len == ADDR_BITS || a->prefix_len == 0)
 		return err;
+	r.dst = ns_addr_is_any(&a->peer) ? a->addr : a->peer;
 	r.prefix_len = a->prefix_len;
-	r.prefsrc = (struct ns_addr){ { 0 } }; /* RFC 6724 chooses */
-	r.table = ROUTE_TABLE_MAIN;
+	r.table = NS_TABLE_MAIN;
 	r.type = NS_ROUTE_UNICAST;
-	return route_add(&n->routes, &r);
+	return fn(&n->routes, &r);
+}
+
+static void list_cut(struct addr6_list *l, struct addr6 *a)
+{
+	uint32_t i = (uint32_t)(a - l->v);
+
+	memmove(a, a + 1, (--l->cnt - i) * sizeof(*a));
 }
 
 /**
- * addr6_add() - net_add_addr() for IPv6
+ * addr6_set() - net_set_addr() for IPv6
  * @n:		IP layer
  * @link_id:	Link it is on, one that exists
- * @a:		Address; zoned here
- * @prefix_len:	Bits of its prefix; 128: no route but to itself
+ * @a:		Address; zoned here. A prefix of 128 bits: no route but to itself
  *
- * Return: 0 (also when it is there), -EINVAL, -ENOSPC, -ENOMEM
+ * Return: 0, -EINVAL, -ENOSPC, -ENOMEM
  */
-int addr6_add(struct net *n, uint32_t link_id, const struct ns_addr *a, uint8_t prefix_len)
+int addr6_set(struct net *n, uint32_t link_id, const struct ns_ifaddr *a)
 {
-	struct addr6 entry = { .addr = ns_addr_zoned(*a, link_zone(n->links[link_id])),
+	struct addr6 entry = { .addr = ns_addr_zoned(a->addr, link_zone(n->links[link_id])),
+			       .peer = a->peer,
 			       .link_id = link_id,
-			       .prefix_len = prefix_len };
+			       .prefix_len = a->prefix_len,
+			       .is_deprecated = a->is_deprecated,
+			       .is_temporary = a->is_temporary,
+			       .is_unusable = a->is_unusable,
+			       .is_routes_given = a->is_routes_given };
+	const uint8_t *b = entry.addr.b;
+	struct addr6 *old;
 	int err = 0;
 
-	if (prefix_len > ADDR_BITS || ns_addr_is_any(a) || ns_addr_is_multicast(a) ||
-	    (ns_addr_is_loopback(a) && link_id != LINK_LOOP_ID))
+	if (a->prefix_len > ADDR_BITS || ns_addr_is_any(&a->addr) ||
+	    ns_addr_is_multicast(&a->addr) ||
+	    (ns_addr_is_loopback(&a->addr) && link_id != LINK_LOOP_ID))
 		return -EINVAL;
-	if (!find(n, link_id, &entry.addr))
-		err = remember(&n->addrs6, &entry);
-	link_hear6(n->links[link_id],
-		   (const uint8_t[]){ 0x33, 0x33, 0xff, a->b[13], a->b[14], a->b[15] });
-	return err < 0 ? err : add_routes(n, &entry);
+	old = find(n, link_id, &entry.addr);
+	if (old)
+		*old = entry; /* keeps its place */
+	else
+		err = insert(&n->addrs6, &entry);
+	link_hear6(n->links[link_id], (const uint8_t[]){ 0x33, 0x33, 0xff, b[13], b[14], b[15] });
+	return err < 0 ? err : each_route(n, &entry, route_add);
+}
+
+/* -ESRCH: somebody has taken it away by itself, which is as good. */
+static int route_take(struct route_table *t, const struct ns_route *r)
+{
+	int err = route_del(t, r);
+
+	return err == -ESRCH ? 0 : err;
+}
+
+/** addr6_del() - ns_stack_del_addr() for IPv6: 0, -EADDRNOTAVAIL, -ENOMEM */
+int addr6_del(struct net *n, uint32_t link_id, const struct ns_addr *a)
+{
+	struct ns_addr zoned = ns_addr_zoned(*a, link_zone(n->links[link_id]));
+	struct addr6 *old = find(n, link_id, &zoned);
+	struct addr6 gone;
+
+	if (!old)
+		return -EADDRNOTAVAIL;
+	gone = *old;
+	list_cut(&n->addrs6, old);
+	route_forget_src(&n->routes, &zoned); /* linux rt6_remove_prefsrc() */
+	return each_route(n, &gone, route_take);
+}
+
+/** addr6_del_link() - all of a link that is gone */
+void addr6_del_link(struct net *n, uint32_t link_id)
+{
+	for (uint32_t i = 0; i < n->addrs6.cnt;) {
+		struct ns_addr a = n->addrs6.v[i].addr;
+
+		if (n->addrs6.v[i].link_id == link_id)
+			(void)!addr6_del(n, link_id, &a); /* routes go with the link anyway */
+		else
+			i++;
+	}
 }
 
 /** addr6_deprecate() - the preferred lifetime is over (or not): 0, -EADDRNOTAVAIL */
@@ -189,18 +272,6 @@ int addr6_deprecate(struct net *n, uint32_t link_id, const struct ns_addr *a, bo
 		return -EADDRNOTAVAIL;
 	entry->is_deprecated = is_deprecated;
 	return 0;
-}
-
-/* RFC 6724 3.1 */
-static int scope_of(const struct ns_addr *a)
-{
-	if (ns_addr_is_multicast(a))
-		return a->b[1] & 0x0f;
-	if (ns_addr_is_link_local(a) || ns_addr_is_loopback(a))
-		return SCOPE_LINK;
-	if (a->b[0] == 0xfe && (a->b[1] & 0xc0) == 0xc0)
-		return SCOPE_SITE;
-	return SCOPE_GLOBAL;
 }
 
 static uint32_t common_bits(const struct ns_addr *a, const struct ns_addr *b)
@@ -221,13 +292,14 @@ static int label_of(const struct ns_addr *a)
 		struct ns_addr prefix;
 		uint8_t bits, label;
 	} policy[] = {
-		{ { { [15] = 1 } }, 128, 0 },   /* ::1 */
-		{ { { 0 } }, 96, 3 },           /* IPv4-compatible */
-		{ { { 0x20, 1 } }, 32, 5 },     /* Teredo */
-		{ { { 0x20, 2 } }, 16, 2 },     /* 6to4 */
-		{ { { 0x3f, 0xfe } }, 16, 12 }, /* 6bone */
-		{ { { 0xfe, 0xc0 } }, 10, 11 }, /* site-local */
-		{ { { 0xfc } }, 7, 13 },        /* unique local */
+		{ { { [15] = 1 } }, 128, 0 },        /* ::1 */
+		{ { { 0 } }, 96, 3 },                /* IPv4-compatible */
+		{ { { 0x20, 1 } }, 32, 5 },          /* Teredo */
+		{ { { 0x20, 2 } }, 16, 2 },          /* 6to4 */
+		{ { { 0x3f, 0xfe } }, 16, 12 },      /* 6bone */
+		{ { { 0xfe, 0xc0 } }, 10, 11 },      /* site-local */
+		{ { { 0x20, 1, 0, 0x10 } }, 28, 7 }, /* ORCHID, linux addrlabel.c */
+		{ { { 0xfc } }, 7, 13 },             /* unique local */
 	};
 
 	for (size_t i = 0; i < NS_ARRAY_LEN(policy); i++)
@@ -264,11 +336,15 @@ static bool is_better(const struct addr6 *a, const struct addr6 *b, const struct
 	is_b = label_of(&b->addr) == label_of(dst);
 	if (is_a != is_b)
 		return is_a;
+	if (a->is_temporary != b->is_temporary) /* 7, with linux use_tempaddr 0 */
+		return b->is_temporary;
 	return prefix_match(a, dst) > prefix_match(b, dst); /* 8 */
 }
 
 static bool is_candidate(const struct net *n, const struct addr6 *a, const struct link *l)
 {
+	if (a->is_unusable)
+		return false;
 	if (ns_addr_is_loopback(&a->addr))
 		return l->is_loop;
 	if (a->link_id == l->id)
@@ -304,11 +380,13 @@ bool addr6_src_for(const struct net *n, const struct link *l, const struct ns_ad
 	return best != NULL;
 }
 
-static int route_out(const struct net *n, const struct ns_route *r, const struct ns_addr *dst,
+static int route_out(const struct net *n, const struct route_hit *hit, const struct ns_addr *dst,
 		     struct dst *d)
 {
-	d->link = n->links[r->link_id];
-	d->nexthop = ns_addr_is_any(&r->gateway) ? *dst : r->gateway;
+	const struct ns_route *r = &hit->route->r;
+
+	d->link = n->links[hit->hop->link_id];
+	d->nexthop = ns_addr_is_any(&hit->hop->gateway) ? *dst : hit->hop->gateway;
 	d->mtu = d->link->config.mtu;
 	if (d->mtu < IP6_MTU_MIN) /* RFC 8200 5: no IPv6 on such a link */
 		return -ENETUNREACH;
@@ -316,41 +394,45 @@ static int route_out(const struct net *n, const struct ns_route *r, const struct
 		d->mtu = ns_max_u(r->mtu, IP6_MTU_MIN);
 	if (ns_addr_is_loopback(&d->src) && !d->link->is_loop)
 		return -EINVAL;
-	if (!ns_addr_is_any(&d->src))
-		return 0;
-	d->src = r->prefsrc;
-	if (ns_addr_is_any(&d->src) && !addr6_src_for(n, d->link, dst, &d->src))
-		return -EADDRNOTAVAIL; /* linux ip6_dst_lookup_tail() */
 	return 0;
 }
 
 /**
  * addr6_route() - net_route() for IPv6
  * @n:		IP layer
- * @dst:	Zoned; not any
- * @d:		src is set or any; the rest is filled in
+ * @f:		dst zoned, not any; is_oif_strict is set here
+ * @d:		Filled in
+ * @ret_hit:	The route, set on success and on -EADDRNOTAVAIL
  *
  * Return: as net_route()
  */
-int addr6_route(const struct net *n, const struct ns_addr *dst, struct dst *d)
+int addr6_route(const struct net *n, struct route_flow *f, struct dst *d, struct route_hit *ret_hit)
 {
-	const struct ns_route *r = NULL;
+	const struct ns_route *r;
 	int err;
 
-	if (ns_addr_is_multicast(dst))
-		return -ENETUNREACH;
-	err = route_find(&n->routes, dst, &r);
+	if (f->oif != RULE_NO_LINK && ns_addr_is_any(&f->src))
+		f->is_oif_strict = true; /* linux ip6_route_output_flags() */
+	err = route_select(n, f, ret_hit);
 	if (err < 0)
 		return err;
+	r = &ret_hit->route->r;
 	/* without a route of its zone it has no link: no gateway may pass it on (RFC 4291 2.5.6) */
-	if (ns_addr_is_link_local(dst) && !ns_addr_is_link_local(&r->dst))
+	if (ns_addr_is_link_local(&f->dst) && !ns_addr_is_link_local(&r->dst))
 		return -ENETUNREACH;
-	if (r->type != NS_ROUTE_LOCAL)
-		return route_out(n, r, dst, d);
-	d->link = n->links[LINK_LOOP_ID];
-	d->nexthop = *dst;
-	d->mtu = LINK_LOOP_MTU;
-	if (ns_addr_is_any(&d->src))
-		d->src = *dst; /* RFC 6724 5 rule 1 */
+	d->src = f->src;
+	if (r->type == NS_ROUTE_LOCAL || r->type == NS_ROUTE_ANYCAST) {
+		d->link = n->links[LINK_LOOP_ID];
+		d->nexthop = f->dst;
+		d->mtu = LINK_LOOP_MTU;
+	} else {
+		err = route_out(n, ret_hit, &f->dst, d);
+	}
+	if (err < 0 || !ns_addr_is_any(&d->src))
+		return err;
+	d->src = r->prefsrc;
+	if (ns_addr_is_any(&d->src) &&
+	    !addr6_src_for(n, n->links[ret_hit->hop->link_id], &f->dst, &d->src))
+		return -EADDRNOTAVAIL; /* linux ip6_dst_lookup_tail() */
 	return 0;
 }

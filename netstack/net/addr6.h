@@ -7,17 +7,24 @@
 
 #include "base/attr.h"
 #include "ns/addr.h"
+#include "ns/route.h"
 
 struct dst;
 struct link;
 struct net;
+struct route_flow;
+struct route_hit;
 
 /** struct addr6 - one of our addresses */
 struct addr6 {
 	struct ns_addr addr; /* zoned */
+	struct ns_addr peer; /* other end, any: none */
 	uint32_t link_id;
 	uint8_t prefix_len; /* bits */
 	bool is_deprecated; /* RFC 4862 5.5.4: not for new connections if there is another */
+	bool is_temporary;  /* RFC 8981 */
+	bool is_unusable;   /* tentative: never chosen */
+	bool is_routes_given;
 };
 
 /** struct addr6_list - all of them; the caller of net_new() has none */
@@ -27,8 +34,9 @@ struct addr6_list {
 };
 
 void addr6_done(struct addr6_list *l);
-ns_must_check int addr6_add(struct net *n, uint32_t link_id, const struct ns_addr *a,
-			    uint8_t prefix_len);
+ns_must_check int addr6_set(struct net *n, uint32_t link_id, const struct ns_ifaddr *a);
+ns_must_check int addr6_del(struct net *n, uint32_t link_id, const struct ns_addr *a);
+void addr6_del_link(struct net *n, uint32_t link_id);
 ns_must_check int addr6_deprecate(struct net *n, uint32_t link_id, const struct ns_addr *a,
 				  bool is_deprecated);
 const struct addr6 *addr6_find(const struct net *n, const struct link *l, const struct ns_addr *a);
@@ -37,4 +45,5 @@ struct ns_addr addr6_rezone(const struct net *n, struct ns_addr a);
 struct ns_addr addr6_solicited_node(const struct ns_addr *a);
 ns_must_check bool addr6_src_for(const struct net *n, const struct link *l,
 				 const struct ns_addr *dst, struct ns_addr *ret_src);
-ns_must_check int addr6_route(const struct net *n, const struct ns_addr *dst, struct dst *d);
+ns_must_check int addr6_route(const struct net *n, struct route_flow *f, struct dst *d,
+			      struct route_hit *ret_hit);

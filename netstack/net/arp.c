@@ -56,7 +56,8 @@ void arp_solicit(struct net *n, const struct neigh *ne, bool is_unicast)
 	struct ns_addr src = ns_addr_v4(0);
 	struct arp_hdr h;
 
-	(void)net_src_for(n, ne->link, &ne->addr, &src); /* none: a probe, which is answered too */
+	/* none: a probe, which is answered too */
+	(void)!addr4_select(n, ne->link, &ne->addr, NS_SCOPE_LINK, &src);
 	h = arp_new(ne->link, ARP_OP_REQUEST, ns_addr_to_v4(&src), ns_addr_to_v4(&ne->addr));
 	send_arp(n, ne->link, &h, is_unicast ? ne->mac : ether_broadcast);
 	stat_inc(n->core->stats, STAT_ARP_REQUESTS);

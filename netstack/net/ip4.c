@@ -240,7 +240,8 @@ static int xmit(struct net *n, const struct dst *d, struct pkt *p, struct mono n
 	else if (l->config.is_noarp)
 		memcpy(mac, l->config.mac, sizeof(mac)); /* linux arp_constructor() */
 	else
-		return neigh_output(n->neighs, l, &d->nexthop, p, now);
+		return neigh_output(ns_addr_is_v4(&d->nexthop) ? n->neighs : n->neighs6, l,
+				    &d->nexthop, p, now);
 	ether_push(l, p, v4 == UINT32_MAX ? ether_broadcast : mac, ETH_TYPE_IP4);
 	return link_output(l, p);
 }

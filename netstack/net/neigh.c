@@ -313,10 +313,21 @@ static void flush(struct neigh_table *t, const struct link *l, bool has_permanen
 	}
 }
 
-/** neigh_flush_link() - the link went down: what was learned over it is not true any more */
-void neigh_flush_link(struct neigh_table *t, const struct link *l)
+/** neigh_flush_link() - the link went down: what was learned over it is not true any more; @has_permanent: it is gone */
+void neigh_flush_link(struct neigh_table *t, const struct link *l, bool has_permanent)
 {
-	flush(t, l, false);
+	flush(t, l, has_permanent);
+}
+
+/** neigh_forget() - an entry that was configured or learned; what waits in it is lost. 0 or -ENOENT */
+int neigh_forget(struct neigh_table *t, const struct link *l, const struct ns_addr *addr)
+{
+	struct neigh *n = find(t, l, addr);
+
+	if (!n)
+		return -ENOENT;
+	neigh_del(n);
+	return 0;
 }
 
 /** neigh_table_free() - with all entries and what waits in them; NULL is fine */

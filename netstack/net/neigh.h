@@ -76,5 +76,7 @@ ns_must_check int neigh_add_permanent(struct neigh_table *t, struct link *l,
 				      const struct ns_addr *addr, const uint8_t mac[ETH_ADDR_LEN]);
 const struct neigh *neigh_find(struct neigh_table *t, const struct link *l,
 			       const struct ns_addr *addr);
-void neigh_flush_link(struct neigh_table *t, const struct link *l);
+void neigh_flush_link(struct neigh_table *t, const struct link *l, bool has_permanent);
+ns_must_check int neigh_forget(struct neigh_table *t, const struct link *l,
+			       const struct ns_addr *addr);
 const char *neigh_state_name(enum neigh_state s);

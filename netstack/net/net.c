@@ -31,46 +31,36 @@
 #include "wire/icmp6.h"
 #include "wire/ip6.h"
 
-enum {
-	MTU_MIN = 68,    /* octets, RFC 791 */
-	MTU_MAX = 65535, /* octets */
-	ADDR_MAX = 4096,
-};
-
 static void on_solicit(void *ctx, const struct neigh *ne, bool is_unicast, struct mono now)
 {
 	(void)now;
 	arp_solicit(ctx, ne, is_unicast);
 }
 
+/* Not by the neighbour's family: an IPv4 packet may go to an IPv6 next hop (RFC 8950). */
+static bool is_packet_v6(const struct pkt *p)
+{
+	return *pkt_data(p) >> 4 == 6;
+}
+
 static void on_failed(void *ctx, const struct link *l, const struct pkt *p, struct mono now)
 {
-	(void)l;
-	icmp_report(ctx, p, -EHOSTUNREACH, now);
+	if (is_packet_v6(p))
+		icmp6_report(ctx, l, p, -EHOSTUNREACH, now);
+	else
+		icmp_report(ctx, p, -EHOSTUNREACH, now);
 }
 
 static int on_xmit(void *ctx, struct link *l, const uint8_t mac[ETH_ADDR_LEN], struct pkt *p)
 {
 	(void)ctx;
-	ether_push(l, p, mac, ETH_TYPE_IP4);
+	ether_push(l, p, mac, is_packet_v6(p) ? ETH_TYPE_IP6 : ETH_TYPE_IP4);
 	return link_output(l, p);
 }
 
 static void on_solicit6(void *ctx, const struct neigh *ne, bool is_unicast, struct mono now)
 {
 	ndp_solicit(ctx, ne, is_unicast, now);
-}
-
-static void on_failed6(void *ctx, const struct link *l, const struct pkt *p, struct mono now)
-{
-	icmp6_report(ctx, l, p, -EHOSTUNREACH, now);
-}
-
-static int on_xmit6(void *ctx, struct link *l, const uint8_t mac[ETH_ADDR_LEN], struct pkt *p)
-{
-	(void)ctx;
-	ether_push(l, p, mac, ETH_TYPE_IP6);
-	return link_output(l, p);
 }
 
 /* 127.0.0.0/8 and ::1 are ours and stay inside. */
@@ -81,10 +71,11 @@ static int add_loopback(struct net *n)
 		.prefix_len = 8,
 		.prefsrc = ns_addr_v4(0x7f000001),
 		.link_id = LINK_LOOP_ID,
-		.table = ROUTE_TABLE_LOCAL,
+		.table = NS_TABLE_LOCAL,
 		.type = NS_ROUTE_LOCAL,
+		.scope = NS_SCOPE_HOST,
 	};
-	const struct ns_addr one = { { [15] = 1 } };
+	const struct ns_ifaddr one = { .addr = { { [15] = 1 } }, .prefix_len = 128 };
 	int err;
 
 	n->links[LINK_LOOP_ID] = loop_new(&n->core->pkts, n->core->stats);
@@ -93,7 +84,7 @@ static int add_loopback(struct net *n)
 	n->link_cnt = 1;
 	route_set_link_up(&n->routes, LINK_LOOP_ID, true);
 	err = route_add(&n->routes, &r);
-	return err < 0 ? err : addr6_add(n, LINK_LOOP_ID, &one, 128);
+	return err < 0 ? err : addr6_set(n, LINK_LOOP_ID, &one);
 }
 
 /** net_new() - an IP layer with the loop link only; @core outlives it; NULL without memory */
@@ -103,8 +94,8 @@ struct net *net_new(struct ns_core *core)
 					      .failed = on_failed,
 					      .xmit = on_xmit };
 	static const struct neigh_ops ops6 = { .solicit = on_solicit6,
-					       .failed = on_failed6,
-					       .xmit = on_xmit6 };
+					       .failed = on_failed,
+					       .xmit = on_xmit };
 	struct net *n = calloc(1, sizeof(*n));
 
 	if (!n)
@@ -113,9 +104,12 @@ struct net *net_new(struct ns_core *core)
 	ip4_ids_init(&n->ids, core->env);
 	icmp_limit_init(&n->icmp_limit);
 	frags_init(&n->frags);
+	list_init(&n->rules.v4);
+	list_init(&n->rules.v6);
 	n->neighs = neigh_table_new(core, &ops, n);
 	n->neighs6 = neigh_table_new(core, &ops6, n);
-	if (!n->neighs || !n->neighs6 || route_init(&n->routes) < 0 || add_loopback(n) < 0) {
+	if (!n->neighs || !n->neighs6 || route_table_init(&n->routes) < 0 ||
+	    rules_init(&n->rules) < 0 || add_loopback(n) < 0) {
 		net_free(n);
 		return NULL;
 	}
@@ -132,8 +126,9 @@ void net_free(struct net *n)
 	neigh_table_free(n->neighs6);
 	for (uint32_t i = 0; i < n->link_cnt; i++)
 		link_free(n->links[i]);
-	route_done(&n->routes);
-	free(n->addrs);
+	route_table_done(&n->routes);
+	rules_done(&n->rules);
+	addr4_done(&n->addrs4);
 	addr6_done(&n->addrs6);
 	free(n);
 }
@@ -150,279 +145,6 @@ struct link *net_link(const struct net *n, uint32_t link_id)
 	return link_id < n->link_cnt ? n->links[link_id] : NULL;
 }
 
-/**
- * net_add_link() - ns_stack_add_link()
- * @n:			IP layer
- * @c:			Copied; an MTU out of range is brought into it
- * @ret_link_id:	Its number, from 1 on
- *
- * Return: 0, -EINVAL without a way to send or with a group address as its MAC, -ENOSPC, -ENOMEM
- */
-int net_add_link(struct net *n, const struct ns_link_config *c, uint32_t *ret_link_id)
-{
-	struct ns_link_config config = *c;
-	struct link *l;
-
-	if (!c->ops || !c->ops->xmit || eth_is_multicast(c->mac))
-		return -EINVAL;
-	if (n->link_cnt == ROUTE_LINKS_MAX)
-		return -ENOSPC;
-	config.mtu = ns_max_u(MTU_MIN, ns_min_u(config.mtu, MTU_MAX));
-	l = link_new(n->link_cnt, &config, &n->core->pkts, n->core->stats);
-	if (!l)
-		return -ENOMEM;
-	n->links[n->link_cnt] = l;
-	route_set_link_up(&n->routes, n->link_cnt, c->is_up);
-	*ret_link_id = n->link_cnt++;
-	return 0;
-}
-
-/** net_set_link_up() - ns_stack_set_link_up(): its routes come and go with it; -ENODEV */
-int net_set_link_up(struct net *n, uint32_t link_id, bool is_up)
-{
-	struct link *l = net_link(n, link_id);
-
-	if (!l || l->is_loop)
-		return -ENODEV;
-	route_set_link_up(&n->routes, link_id, is_up);
-	link_set_up(l, is_up);
-	if (!is_up) {
-		neigh_flush_link(n->neighs, l);
-		neigh_flush_link(n->neighs6, l);
-	}
-	return 0;
-}
-
-static int remember_addr(struct net *n, const struct net_addr *a)
-{
-	for (uint32_t i = 0; i < n->addr_cnt; i++)
-		if (ns_addr_eq(&n->addrs[i].addr, &a->addr) && n->addrs[i].link_id == a->link_id)
-			return 0;
-	if (n->addr_cnt == n->addr_cap) {
-		uint32_t cap = n->addr_cap ? n->addr_cap * 2 : 16;
-		struct net_addr *addrs = malloc(cap * sizeof(*addrs));
-
-		if (!addrs)
-			return -ENOMEM;
-		if (n->addr_cnt)
-			memcpy(addrs, n->addrs, n->addr_cnt * sizeof(*addrs));
-		free(n->addrs);
-		n->addrs = addrs;
-		n->addr_cap = cap;
-	}
-	n->addrs[n->addr_cnt++] = *a;
-	return 0;
-}
-
-/* linux v6.1 net/ipv4/fib_frontend.c fib_add_ifaddr() */
-static int add_addr_routes(struct net *n, const struct net_addr *a)
-{
-	uint32_t v4 = ns_addr_to_v4(&a->addr);
-	struct ns_route r = {
-		.dst = a->addr,
-		.prefix_len = 32,
-		.prefsrc = a->addr,
-		.link_id = a->link_id,
-		.table = ROUTE_TABLE_LOCAL,
-		.type = NS_ROUTE_LOCAL,
-	};
-	int err = route_add(&n->routes, &r);
-
-	if (err < 0 || a->prefix_len == 32 || a->prefix_len == 0)
-		return err;
-	if (a->prefix_len < 31) {
-		r.dst = ns_addr_v4(v4 | UINT32_MAX >> a->prefix_len);
-		r.type = NS_ROUTE_BROADCAST;
-		err = route_add(&n->routes, &r);
-		if (err < 0)
-			return err;
-	}
-	r.dst = a->addr;
-	r.prefix_len = a->prefix_len;
-	r.table = ROUTE_TABLE_MAIN;
-	r.type = NS_ROUTE_UNICAST;
-	return route_add(&n->routes, &r);
-}
-
-/**
- * net_add_addr() - ns_stack_add_addr(): an address and the routes it implies
- * @n:		IP layer
- * @link_id:	Link it is on
- * @a:		Address
- * @prefix_len:	Bits of its subnet; 32 (IPv6: 128): no subnet, so no route but to itself
- *
- * Return: 0 (also when it is there), -ENODEV, -EINVAL, -ENOSPC, -ENOMEM
- */
-int net_add_addr(struct net *n, uint32_t link_id, const struct ns_addr *a, uint8_t prefix_len)
-{
-	struct net_addr entry = { .addr = *a, .prefix_len = prefix_len, .link_id = link_id };
-	int err;
-
-	if (!net_link(n, link_id))
-		return -ENODEV;
-	if (!ns_addr_is_v4(a))
-		return addr6_add(n, link_id, a, prefix_len);
-	if (prefix_len > 32 || ns_addr_is_any(a) || ns_addr_is_multicast(a) ||
-	    ns_addr_to_v4(a) == UINT32_MAX)
-		return -EINVAL;
-	if (n->addr_cnt >= ADDR_MAX)
-		return -ENOSPC;
-	err = remember_addr(n, &entry);
-	return err < 0 ? err : add_addr_routes(n, &entry);
-}
-
-/** net_deprecate_addr() - ns_stack_deprecate_addr(): 0, -ENODEV, -EADDRNOTAVAIL for one that is not there */
-int net_deprecate_addr(struct net *n, uint32_t link_id, const struct ns_addr *a, bool is_deprecated)
-{
-	if (!net_link(n, link_id))
-		return -ENODEV;
-	return addr6_deprecate(n, link_id, a, is_deprecated);
-}
-
-/** net_add_route() - ns_stack_add_route(): 0, -ENODEV for a link that is not there, or what route_add() says */
-int net_add_route(struct net *n, const struct ns_route *r)
-{
-	const struct link *l = net_link(n, r->link_id);
-	struct ns_route zoned = *r;
-
-	if (!l)
-		return -ENODEV;
-	zoned.dst = ns_addr_zoned(r->dst, link_zone(l));
-	zoned.gateway = ns_addr_zoned(r->gateway, link_zone(l));
-	zoned.prefsrc = ns_addr_zoned(r->prefsrc, link_zone(l));
-	return route_add(&n->routes, &zoned);
-}
-
-/** net_add_neigh() - ns_stack_add_neigh(): 0, -ENODEV, -EINVAL for a group address as MAC, -ENOMEM */
-int net_add_neigh(struct net *n, uint32_t link_id, const struct ns_addr *a, const uint8_t mac[6])
-{
-	struct link *l = net_link(n, link_id);
-
-	if (!l || l->is_loop)
-		return -ENODEV;
-	if (eth_is_multicast(mac))
-		return -EINVAL;
-	if (!ns_addr_is_v4(a)) {
-		struct ns_addr zoned = ns_addr_zoned(*a, link_zone(l));
-
-		return neigh_add_permanent(n->neighs6, l, &zoned, mac);
-	}
-	return neigh_add_permanent(n->neighs, l, a, mac);
-}
-
-static bool shares_prefix(const struct net_addr *a, const struct ns_addr *b)
-{
-	uint32_t diff = ns_addr_to_v4(&a->addr) ^ ns_addr_to_v4(b);
-
-	return a->prefix_len == 0 || diff >> (32 - a->prefix_len) == 0;
-}
-
-/**
- * net_src_for() - the source Linux would choose (inet_select_addr())
- * @n:		IP layer
- * @l:		Link the packet leaves by
- * @nexthop:	Where it goes
- * @ret_src:	An address of @l in @nexthop's subnet, else @l's first, else the first of any link
- *
- * Return: false when we have no address at all
- */
-bool net_src_for(const struct net *n, const struct link *l, const struct ns_addr *nexthop,
-		 struct ns_addr *ret_src)
-{
-	const struct net_addr *of_link = NULL, *of_any = NULL;
-
-	for (uint32_t i = 0; i < n->addr_cnt; i++) {
-		const struct net_addr *a = &n->addrs[i];
-
-		if (a->link_id == l->id && shares_prefix(a, nexthop)) {
-			*ret_src = a->addr;
-			return true;
-		}
-		if (!of_link && a->link_id == l->id)
-			of_link = a;
-		if (!of_any && a->link_id != LINK_LOOP_ID)
-			of_any = a;
-	}
-	if (!of_link)
-		of_link = of_any;
-	if (of_link)
-		*ret_src = of_link->addr;
-	return of_link != NULL;
-}
-
-/* To ourselves: @dst itself is the source, unless the route prefers another (127.0.0.1 for 127/8). */
-static void route_to_self(const struct net *n, const struct ns_route *r, const struct ns_addr *dst,
-			  struct dst *d)
-{
-	d->link = n->links[LINK_LOOP_ID];
-	d->nexthop = *dst;
-	d->mtu = LINK_LOOP_MTU;
-	if (ns_addr_is_any(&d->src))
-		d->src = ns_addr_is_any(&r->prefsrc) ? *dst : r->prefsrc;
-}
-
-static int route_out(const struct net *n, const struct ns_route *r, const struct ns_addr *dst,
-		     struct dst *d)
-{
-	d->link = n->links[r->link_id];
-	d->nexthop = ns_addr_is_any(&r->gateway) ? *dst : r->gateway;
-	d->mtu = d->link->config.mtu;
-	if (r->mtu && r->mtu < d->mtu)
-		d->mtu = ns_max_u(r->mtu, MTU_MIN);
-	if (ns_addr_is_loopback(&d->src) && !d->link->is_loop)
-		return -EINVAL;
-	if (!ns_addr_is_any(&d->src))
-		return 0;
-	d->src = r->prefsrc;
-	if (ns_addr_is_any(&d->src) && !net_src_for(n, d->link, &d->nexthop, &d->src))
-		return -ENETUNREACH;
-	return 0;
-}
-
-static int route4(const struct net *n, const struct ns_addr *dst, struct dst *d)
-{
-	const struct ns_route *r = NULL;
-	int err;
-
-	if (ns_addr_is_multicast(dst) || ns_addr_to_v4(dst) == UINT32_MAX)
-		return -ENETUNREACH;
-	err = route_find(&n->routes, dst, &r);
-	if (err < 0)
-		return err;
-	if (r->type == NS_ROUTE_LOCAL) {
-		route_to_self(n, r, dst, d);
-		return 0;
-	}
-	if (r->type == NS_ROUTE_BROADCAST)
-		return -ENETUNREACH;
-	return route_out(n, r, dst, d);
-}
-
-int net_route(struct net *n, const struct ns_addr *dst, const struct ns_addr *src,
-	      struct dst *ret_dst)
-{
-	struct ns_addr self = ns_addr_v4(0x7f000001);
-	struct dst d = { .generation = n->routes.generation };
-	bool is_v4;
-	int err;
-
-	if (src)
-		d.src = *src;
-	if (ns_addr_is_any(dst)) {
-		if (!ns_addr_is_v4(dst))
-			self = (struct ns_addr){ { [15] = 1 } };
-		dst = ns_addr_is_any(&d.src) ? &self : &d.src;
-	}
-	is_v4 = ns_addr_is_v4(dst);
-	if (!ns_addr_is_any(&d.src) && ns_addr_is_v4(&d.src) != is_v4)
-		return is_v4 ? -EINVAL : -EAFNOSUPPORT; /* linux ip6_dst_lookup_tail() */
-	err = is_v4 ? route4(n, dst, &d) : addr6_route(n, dst, &d);
-	if (err < 0)
-		return err;
-	*ret_dst = d;
-	return 0;
-}
-
 static struct link *link_by_ifindex(const struct net *n, uint32_t ifindex)
 {
 	for (uint32_t i = 0; i < n->link_cnt; i++)
@@ -431,12 +153,141 @@ static struct link *link_by_ifindex(const struct net *n, uint32_t ifindex)
 	return NULL;
 }
 
+enum { MTU_MIN = 68 /* octets, RFC 791 */ };
+
+static int route4_out(const struct net *n, const struct route_hit *hit, const struct ns_addr *dst,
+		      struct dst *d)
+{
+	const struct ns_route *r = &hit->route->r;
+
+	d->link = n->links[hit->hop->link_id];
+	d->nexthop = ns_addr_is_any(&hit->hop->gateway) ? *dst : hit->hop->gateway;
+	d->mtu = d->link->config.mtu;
+	if (r->mtu && r->mtu < d->mtu)
+		d->mtu = ns_max_u(r->mtu, MTU_MIN);
+	if (ns_addr_is_any(&d->src))
+		d->src = r->prefsrc;
+	if (ns_addr_is_any(&d->src) && !addr4_select(n, d->link, &d->nexthop, r->scope, &d->src))
+		return -ENETUNREACH;
+	if (ns_addr_is_loopback(&d->src) && !d->link->is_loop)
+		return -EINVAL; /* linux __mkroute_output() */
+	return 0;
+}
+
+static int route4(const struct net *n, const struct route_flow *f, struct dst *d,
+		  struct route_hit *ret_hit)
+{
+	const struct ns_route *r;
+	int err;
+
+	if (ns_addr_is_multicast(&f->dst) || ns_addr_to_v4(&f->dst) == UINT32_MAX)
+		return -ENETUNREACH;
+	err = route_select(n, f, ret_hit);
+	if (err < 0)
+		return err;
+	r = &ret_hit->route->r;
+	d->src = f->src;
+	if (r->type == NS_ROUTE_BROADCAST)
+		return -ENETUNREACH;
+	if (r->type != NS_ROUTE_LOCAL)
+		return route4_out(n, ret_hit, &f->dst, d);
+	/* to ourselves: dst is the source, unless the route prefers another (127.0.0.1 for 127/8) */
+	d->link = n->links[LINK_LOOP_ID];
+	d->nexthop = f->dst;
+	d->mtu = LINK_LOOP_MTU;
+	if (ns_addr_is_any(&d->src))
+		d->src = ns_addr_is_any(&r->prefsrc) ? f->dst : r->prefsrc;
+	return 0;
+}
+
+/** net_path() - route and source of @f in @d, and what they come from in @ret_hit; errors as net_route() */
+int net_path(const struct net *n, struct route_flow *f, struct dst *d, struct route_hit *ret_hit)
+{
+	return ns_addr_is_v4(&f->dst) ? route4(n, f, d, ret_hit) : addr6_route(n, f, d, ret_hit);
+}
+
+static int link_id_of(const struct net *n, uint32_t ifindex, uint32_t *ret_id)
+{
+	const struct link *l = ifindex ? link_by_ifindex(n, ifindex) : NULL;
+
+	if (!l && ifindex)
+		return -ENODEV;
+	if (l)
+		*ret_id = l->id;
+	return 0;
+}
+
+/** net_flow() - @flow with links by id and zones; -ENODEV for one that is not there */
+int net_flow(const struct net *n, const struct ns_flow *flow, struct route_flow *ret_flow)
+{
+	struct route_flow f = { .dst = flow->dst,
+				.src = flow->src,
+				.oif = RULE_NO_LINK,
+				.iif = LINK_LOOP_ID,
+				.mark = flow->mark,
+				.sport = flow->sport,
+				.dport = flow->dport,
+				.tos = flow->tos,
+				.proto = flow->proto };
+	int err = link_id_of(n, flow->oif, &f.oif);
+
+	if (err == 0)
+		err = link_id_of(n, flow->iif, &f.iif);
+	if (err < 0)
+		return err;
+	if (f.oif != RULE_NO_LINK && ns_addr_zone(&f.dst) == 0)
+		f.dst = ns_addr_zoned(f.dst, link_zone(n->links[f.oif]));
+	*ret_flow = f;
+	return 0;
+}
+
+int net_route_flow(struct net *n, const struct ns_flow *flow, struct dst *ret_dst)
+{
+	struct ns_addr self = ns_addr_v4(0x7f000001);
+	struct dst d = { .generation = n->routes.generation };
+	struct route_hit hit;
+	struct route_flow f;
+	bool is_v4;
+	int err = net_flow(n, flow, &f);
+
+	if (err < 0)
+		return err;
+	f.is_oif_strict = flow->oif != 0;
+	if (ns_addr_is_any(&f.dst)) {
+		if (!ns_addr_is_v4(&f.dst))
+			self = (struct ns_addr){ { [15] = 1 } };
+		f.dst = ns_addr_is_any(&f.src) ? self : f.src;
+	}
+	is_v4 = ns_addr_is_v4(&f.dst);
+	if (!ns_addr_is_any(&f.src) && ns_addr_is_v4(&f.src) != is_v4)
+		return is_v4 ? -EINVAL : -EAFNOSUPPORT; /* linux ip6_dst_lookup_tail() */
+	err = net_path(n, &f, &d, &hit);
+	/* with the source that was found rules and next hops may say otherwise: linux ip_route_connect() */
+	if (err == 0 && is_v4 && ns_addr_is_any(&f.src)) {
+		f.src = d.src;
+		err = net_path(n, &f, &d, &hit);
+	}
+	if (err < 0)
+		return err;
+	*ret_dst = d;
+	return 0;
+}
+
+int net_route(struct net *n, const struct ns_addr *dst, const struct ns_addr *src,
+	      struct dst *ret_dst)
+{
+	struct ns_flow f = { .dst = *dst };
+
+	if (src)
+		f.src = *src;
+	return net_route_flow(n, &f, ret_dst);
+}
+
 static struct link *link_of_addr(const struct net *n, const struct ns_addr *a)
 {
-	for (uint32_t i = 0; i < n->addr_cnt; i++)
-		if (ns_addr_eq(&n->addrs[i].addr, a))
-			return n->links[n->addrs[i].link_id];
-	return NULL;
+	const struct addr4 *mine = addr4_find(n, a);
+
+	return mine ? n->links[mine->link_id] : NULL;
 }
 
 bool net_has_link(const struct net *n, uint32_t ifindex)
@@ -452,13 +303,14 @@ uint32_t net_link_ifindex(const struct link *l)
 uint32_t net_ifindex_of(const struct net *n, const struct ns_addr *a)
 {
 	const struct link *l = link_of_addr(n, a);
-	const struct ns_route *r;
+	const struct route_flow f = { .dst = *a, .oif = RULE_NO_LINK, .iif = LINK_LOOP_ID };
+	struct route_hit hit;
 
 	if (l)
 		return l->config.ifindex;
 	if (ns_addr_is_loopback(a))
 		return n->links[LINK_LOOP_ID]->config.ifindex;
-	return route_find(&n->routes, a, &r) == 0 ? n->links[r->link_id]->config.ifindex : 0;
+	return route_select(n, &f, &hit) == 0 ? n->links[hit.hop->link_id]->config.ifindex : 0;
 }
 
 void net_loop_dst(const struct net *n, const struct ns_addr *dst, struct dst *ret_dst)
@@ -476,7 +328,8 @@ void net_loop_dst(const struct net *n, const struct ns_addr *dst, struct dst *re
 static int route_group(const struct net *n, const struct ns_addr *dst, uint32_t ifindex,
 		       struct dst *d)
 {
-	const struct ns_route *r = NULL;
+	const struct route_flow f = { .dst = *dst, .oif = RULE_NO_LINK, .iif = LINK_LOOP_ID };
+	struct route_hit hit;
 	struct link *l = ifindex                   ? link_by_ifindex(n, ifindex)
 			 : ns_addr_is_any(&d->src) ? NULL
 						   : link_of_addr(n, &d->src);
@@ -485,19 +338,19 @@ static int route_group(const struct net *n, const struct ns_addr *dst, uint32_t 
 	if (!l && ifindex)
 		return -ENODEV;
 	if (!l) {
-		err = route_find(&n->routes, dst, &r);
+		err = route_select(n, &f, &hit);
 		if (err < 0)
 			return err;
-		l = n->links[r->link_id];
+		l = n->links[hit.hop->link_id];
 		if (ns_addr_is_any(&d->src))
-			d->src = r->prefsrc;
+			d->src = hit.route->r.prefsrc;
 	}
 	d->link = l;
 	d->mtu = l->config.mtu;
 	d->nexthop = ns_addr_is_multicast(dst) ? *dst : ns_addr_v4(UINT32_MAX);
 	if (ns_addr_is_any(&d->src) && l->is_loop)
 		d->src = ns_addr_v4(0x7f000001);
-	if (ns_addr_is_any(&d->src) && !net_src_for(n, l, dst, &d->src))
+	if (ns_addr_is_any(&d->src) && !addr4_select(n, l, NULL, NS_SCOPE_LINK, &d->src))
 		return -ENETUNREACH;
 	return 0;
 }
@@ -655,8 +508,8 @@ uint32_t net_run_loop(struct net *n, uint32_t budget, struct mono now)
 
 	while (cnt < budget && (p = loop_take(l, now)) != NULL) {
 		/* no Ethernet header here; the first octet of either family says which */
-		count(n, *pkt_data(p) >> 4 == 6 ? ip6_input(n, l, p, false, now)
-						: ip4_input(n, l, p, false, now));
+		count(n, is_packet_v6(p) ? ip6_input(n, l, p, false, now)
+					 : ip4_input(n, l, p, false, now));
 		cnt++;
 	}
 	return cnt;

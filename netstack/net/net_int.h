@@ -3,6 +3,7 @@
 #pragma once
 
 #include "link/link.h"
+#include "net/addr4.h"
 #include "net/addr6.h"
 #include "net/frag.h"
 #include "net/icmp.h"
@@ -10,14 +11,9 @@
 #include "net/ip6.h"
 #include "net/neigh.h"
 #include "net/proto.h"
-#include "net/route.h"
-
-/** struct net_addr - one of our addresses */
-struct net_addr {
-	struct ns_addr addr; /* IPv4; net/addr6.h has the others */
-	uint8_t prefix_len;  /* bits, of 32 for IPv4 */
-	uint32_t link_id;
-};
+#include "net/route_select.h"
+#include "net/route_table.h"
+#include "net/rule.h"
 
 struct net_proto {
 	const struct proto_ops *ops; /* NULL: no such transport */
@@ -28,9 +24,9 @@ struct net {
 	struct ns_core *core;
 	struct link *links[ROUTE_LINKS_MAX]; /* [LINK_LOOP_ID] is the loop */
 	uint32_t link_cnt;
-	struct net_addr *addrs;
-	uint32_t addr_cnt, addr_cap;
+	struct addr4_list addrs4;
 	struct route_table routes;
+	struct rules rules;
 	struct neigh_table *neighs;
 	struct ip4_ids ids;
 	struct addr6_list addrs6;
@@ -48,5 +44,5 @@ static inline bool net_is_csum_trusted(const struct pkt *p)
 	       (p->csum == PKT_CSUM_PARTIAL && p->csum_start == p->l4_off - p->l2_off);
 }
 
-bool net_src_for(const struct net *n, const struct link *l, const struct ns_addr *nexthop,
-		 struct ns_addr *ret_src);
+int net_flow(const struct net *n, const struct ns_flow *flow, struct route_flow *ret_flow);
+int net_path(const struct net *n, struct route_flow *f, struct dst *d, struct route_hit *ret_hit);

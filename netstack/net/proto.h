@@ -27,6 +27,7 @@
 #include "ns/addr.h"
 #include "ns/env.h"
 #include "ns/iov.h"
+#include "ns/route.h"
 #include "ns/sock.h"
 
 struct net;
@@ -117,6 +118,8 @@ struct ip_tx {
  */
 ns_must_check int net_route(struct net *n, const struct ns_addr *dst, const struct ns_addr *src,
 			    struct dst *ret_dst);
+/** net_route_flow() - net_route() with all that rules may look at; -ENODEV for an oif that is not there */
+ns_must_check int net_route_flow(struct net *n, const struct ns_flow *flow, struct dst *ret_dst);
 /**
  * net_route_dgram() - net_route() that also knows broadcast and multicast
  * @src:	Any: choose

@@ -31,6 +31,7 @@
 #include "ns/addr.h"
 #include "ns/env.h"
 #include "ns/link.h"
+#include "ns/route.h"
 
 struct ns_stack;
 struct pkt;
@@ -64,30 +65,6 @@ struct ns_knob_info {
 	const char *text;
 };
 
-/** struct ns_route - one route; families never mix but for @via of IPv6 next hops later */
-struct ns_route {
-	struct ns_addr dst;
-	uint8_t prefix_len;     /* bits, of 32 for IPv4 (of 128 for IPv6) */
-	struct ns_addr gateway; /* any: on-link */
-	struct ns_addr prefsrc; /* any: chosen */
-	uint32_t link_id;
-	uint32_t metric;
-	uint32_t mtu; /* octets, 0: the link's */
-	uint32_t table;
-	uint8_t type; /* enum ns_route_type */
-	bool is_onlink;
-	bool is_v6; /* tells the family of a route whose addresses are all any */
-};
-
-enum ns_route_type {
-	NS_ROUTE_UNICAST,
-	NS_ROUTE_LOCAL,
-	NS_ROUTE_BROADCAST,
-	NS_ROUTE_BLACKHOLE,   /* -EINVAL */
-	NS_ROUTE_UNREACHABLE, /* -EHOSTUNREACH */
-	NS_ROUTE_PROHIBIT,    /* -EACCES */
-};
-
 ns_must_check struct ns_stack *ns_stack_new(const struct ns_env *env,
 					    const struct ns_limits *limits);
 /** ns_stack_free() - all connections vanish without a word on the wire; NULL is fine */
@@ -105,15 +82,25 @@ const struct ns_knob_info *ns_knob_info(enum ns_knob knob);
 /** ns_stack_add_link() - a link (id from 1 on; 0 is the loop link, always there); @c is copied */
 ns_must_check int ns_stack_add_link(struct ns_stack *s, const struct ns_link_config *c,
 				    uint32_t *ret_link_id);
+/** ns_stack_set_link() - name, MTU, MAC, is_noarp and GSO limits become those of @c; 0, -ENODEV, -EINVAL */
+ns_must_check int ns_stack_set_link(struct ns_stack *s, uint32_t link_id,
+				    const struct ns_link_config *c);
+/**
+ * ns_stack_del_link() - with its addresses, neighbours and the routes that have no other way
+ * Its driver is not called any more. The number may be given to another link later. 0, -ENODEV
+ */
+ns_must_check int ns_stack_del_link(struct ns_stack *s, uint32_t link_id);
+/** ns_stack_add_addr() - ns_stack_set_addr() of an address with its subnet, and nothing special */
 ns_must_check int ns_stack_add_addr(struct ns_stack *s, uint32_t link_id, const struct ns_addr *a,
 				    uint8_t prefix_len);
 /** ns_stack_deprecate_addr() - an IPv6 address that is not to be chosen if there is another (RFC 6724 5 rule 3), or is again */
 ns_must_check int ns_stack_deprecate_addr(struct ns_stack *s, uint32_t link_id,
 					  const struct ns_addr *a, bool is_deprecated);
-ns_must_check int ns_stack_add_route(struct ns_stack *s, const struct ns_route *r);
-/** ns_stack_add_neigh() - a permanent neighbour */
+/** ns_stack_add_neigh() - a permanent neighbour (or one that is never asked, NOARP); again: its new MAC */
 ns_must_check int ns_stack_add_neigh(struct ns_stack *s, uint32_t link_id, const struct ns_addr *a,
 				     const uint8_t mac[6]);
+/** ns_stack_del_neigh() - permanent or learned; 0, -ENODEV, -ENOENT */
+ns_must_check int ns_stack_del_neigh(struct ns_stack *s, uint32_t link_id, const struct ns_addr *a);
 ns_must_check int ns_stack_set_link_up(struct ns_stack *s, uint32_t link_id, bool is_up);
 
 /** ns_stack_rx_alloc() - an empty frame for the driver to read into (16 octets of headroom), NULL at the cap */

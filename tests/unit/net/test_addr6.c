@@ -160,6 +160,7 @@ START_TEST(rfc6724_s5_r3_deprecated_only_when_there_is_no_other)
 	add(1, second, 64);
 	ck_addr(src_for(global(9, 3)), second);
 	ck_assert_int_eq(net_deprecate_addr(rig.net, 1, &r6_us, false), 0);
+	ck_assert_int_eq(net_deprecate_addr(rig.net, 1, &second, true), 0);
 	ck_addr(src_for(global(9, 3)), r6_us);
 	ck_assert_int_eq(net_deprecate_addr(rig.net, 1, &far, true), -EADDRNOTAVAIL);
 }
@@ -195,9 +196,9 @@ START_TEST(rfc6724_s5_r8_the_longest_prefix_but_no_longer_than_its_own)
 	add(1, closer, 64);
 	add_default(1, r6_peer_ll);
 	ck_addr(src_for(far), closer);
-	/* equal within the prefix: the first stays */
+	/* equal within the prefix: the newer, as Linux has them in order */
 	add(1, global(9, 4), 64);
-	ck_addr(src_for(global(9, 5)), r6_us);
+	ck_addr(src_for(global(9, 5)), global(9, 4));
 }
 END_TEST
 

@@ -333,7 +333,7 @@ START_TEST(a_permanent_entry_changes_by_nothing)
 	pass(3600 * NS_PER_SEC);
 	hear(1, mac_b, NEIGH_UPD_SOLICITED);
 	hear(1, mac_b, NEIGH_UPD_CREATE);
-	neigh_flush_link(t, l1);
+	neigh_flush_link(t, l1, false);
 	send(1, 1);
 	expect_state(1, NEIGH_PERMANENT);
 	ck_assert_mem_eq(sent_mac, mac_a, 6);
@@ -399,7 +399,7 @@ START_TEST(a_link_that_goes_down_forgets_its_neighbours)
 {
 	make_reachable(1);
 	send(2, 1);
-	neigh_flush_link(t, l1);
+	neigh_flush_link(t, l1, false);
 	ck_assert_ptr_null(entry(1));
 	ck_assert_ptr_null(entry(2));
 	pass(10 * NS_PER_SEC);

@@ -159,7 +159,7 @@ START_TEST(local_routes_are_addresses_too)
 	struct ns_route r = { .dst = ns_addr_v4(0xc0000200),
 			      .prefix_len = 24,
 			      .link_id = 1,
-			      .table = ROUTE_TABLE_LOCAL,
+			      .table = NS_TABLE_LOCAL,
 			      .type = NS_ROUTE_LOCAL };
 	struct ns_addr a = ns_addr_v4(0xc0000207), us = ns_addr_v4(RIG_US),
 		       peer = ns_addr_v4(RIG_PEER), lo = ns_addr_v4(0x7f000033),
@@ -187,7 +187,7 @@ START_TEST(what_the_kernel_had_may_be_told_twice)
 	ck_assert_int_eq(net_add_addr(rig.net, 1, &a, 24), 0);
 	add_route(&r);
 	ck_assert_uint_eq(rig.net->routes.cnt, cnt);
-	ck_assert_uint_eq(rig.net->addr_cnt, 2);
+	ck_assert_uint_eq(rig.net->addrs4.cnt, 2);
 }
 END_TEST
 
