@@ -10,6 +10,7 @@
 #include "net/ip4.h"
 #include "net/ip6.h"
 #include "net/neigh.h"
+#include "net/pmtu.h"
 #include "net/proto.h"
 #include "net/route_select.h"
 #include "net/route_table.h"
@@ -34,6 +35,7 @@ struct net {
 	struct ip6_flow flow6;
 	struct icmp_limit icmp_limit;
 	struct frags frags;
+	struct pmtu_cache pmtus;
 	struct net_proto protos[256];
 };
 

@@ -94,7 +94,7 @@ struct dst {
 	struct link *link;
 	struct ns_addr src; /* source address the route prefers */
 	struct ns_addr nexthop;
-	uint32_t mtu;        /* octets of IP packet */
+	uint32_t mtu;        /* octets of IP packet that link and route take; net_pmtu() knows of the path */
 	uint32_t generation; /* of the routing table */
 };
 
@@ -138,6 +138,10 @@ bool net_has_link(const struct net *n, uint32_t ifindex);
 uint32_t net_link_ifindex(const struct link *l);
 /** net_loop_dst() - the path to ourselves, for a copy of what goes to a group */
 void net_loop_dst(const struct net *n, const struct ns_addr *dst, struct dst *ret_dst);
+/** net_pmtu() - octets of IP packet that the path @d takes to @to: what a router said (net/pmtu.c), at most the link's and the route's */
+uint32_t net_pmtu(struct net *n, const struct dst *d, const struct ns_addr *to, struct mono now);
+/** net_pmtu_learn() - a router said @mtu about a packet to @to, and the transport that sent it believes it */
+void net_pmtu_learn(struct net *n, const struct ns_addr *to, uint32_t mtu, struct mono now);
 /** net_dst_is_current() - false: routes changed since, look up again */
 bool net_dst_is_current(const struct net *n, const struct dst *d);
 /** net_dst_room() - packets this path's link takes now without queueing beyond its limit; 0: come back, the transport is woken by its writable hook */

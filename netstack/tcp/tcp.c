@@ -82,16 +82,16 @@ static bool is_about_flight(const struct tcp_conn *c, const struct icmp_err *e)
 }
 
 /* RFC 1191, RFC 5927 7: the path takes less */
-static void frag_needed(struct tcp_conn *c, const struct icmp_err *e)
+static void frag_needed(struct tcp_conn *c, const struct icmp_err *e, struct mono now)
 {
-	bool is_v4 = ns_addr_is_v4(&tcp_remote(c)->addr);
-	uint32_t mtu = ns_max_u(e->mtu, is_v4 ? TCP_PMTU_MIN4 : TCP_PMTU_MIN6);
-	uint32_t before = c->pmtu && c->pmtu < c->dst.mtu ? c->pmtu : c->dst.mtu;
+	uint32_t before = c->pmtu;
 
-	if (mtu >= before || !TCP_IN(c->state, TCPF_SYNCHRONISED))
+	if (e->mtu >= before || !TCP_IN(c->state, TCPF_SYNCHRONISED))
 		return;
-	c->pmtu = mtu;
-	tcp_mss_sync(c);
+	net_pmtu_learn(c->t->net, &tcp_remote(c)->addr, e->mtu, now);
+	tcp_pmtu_sync(c, now);
+	if (c->pmtu == before)
+		return;
 	tcp_recovery_on_mtu(c);
 	tcp_conn_dirty(c);
 }
@@ -109,7 +109,6 @@ static void tcp_error(void *self, const struct icmp_err *e, struct mono now)
 	struct demux_conn *dc = demux_find_conn(t->demux, &k);
 	struct tcp_conn *c;
 
-	(void)now;
 	if (!dc) {
 		drop_count(tcp_stats(t), DROP_ICMP_NO_MATCH);
 		return;
@@ -127,7 +126,7 @@ static void tcp_error(void *self, const struct icmp_err *e, struct mono now)
 		return;
 	}
 	if (e->is_frag_needed) {
-		frag_needed(c, e);
+		frag_needed(c, e, now);
 		return;
 	}
 	c->soft_err = e->err;

@@ -187,7 +187,7 @@ void tcp_conn_start(struct tcp_conn *c, struct mono now)
 	c->reordering = TCP_DUPTHRESH;
 	c->meter = (struct tcp_meter){ .chrono_at = now };
 	c->err = c->soft_err = 0;
-	c->pmtu = 0;
+	c->pmtu = net_pmtu(c->t->net, &c->dst, &tcp_remote(c)->addr, now);
 	c->retries = c->probe_cnt = c->syn_retries = 0;
 	c->eor_cnt = 0;
 	c->urg.has_rcv = c->urg.has_snd = false;

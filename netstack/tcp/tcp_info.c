@@ -96,7 +96,7 @@ int tcp_info(void *conn, struct mono now, struct ns_tcp_info *ret_info)
 		.last_data_sent_ms = ms_since(now, c->data_tx_at),
 		.last_data_recv_ms = ms_since(now, c->data_rx_at),
 		.last_ack_recv_ms = ms_since(now, c->ack_rx_at),
-		.pmtu = c->pmtu && c->pmtu < c->dst.mtu ? c->pmtu : c->dst.mtu,
+		.pmtu = c->pmtu ? c->pmtu : c->dst.mtu,
 		.rcv_ssthresh = c->rcvbuf,
 		.rtt_us = us_of(c->srtt_ns),
 		.rttvar_us = us_of(c->rttvar_ns),

@@ -60,9 +60,6 @@ enum {
 	TCP_MSS_DEFAULT6 = 1220, /* RFC 9293 3.7.1 */
 	TCP_MSS_MIN =
 		88, /* a peer's smaller wish is not obeyed: its price is ours (CVE-2019-11479) */
-	TCP_PMTU_MIN4 =
-		552, /* linux net.ipv4.route.min_pmtu: an ICMP message may not ask for less */
-	TCP_PMTU_MIN6 = 1280, /* RFC 8200 5 */
 	TCP_SNDBUF_START = 256 << 10,
 	TCP_BUF_MIN = 4096,        /* linux SOCK_MIN_*BUF in spirit */
 	TCP_OOO_SLACK = 256 << 10, /* memory the islands may hold beyond twice the receive buffer */
@@ -310,7 +307,7 @@ struct tcp_conn { /* NOLINT(clang-analyzer-optin.performance.Padding) */
 
 	/* path */
 	struct dst dst;
-	uint32_t pmtu; /* octets, 0: the route's; lowered by ICMP */
+	uint32_t pmtu; /* octets of IP packet the path takes; net_pmtu() at the last look */
 	uint16_t peer_mss, adv_mss, user_mss;
 	uint32_t mss; /* payload octets of a full segment now */
 	uint8_t tos, ttl;
@@ -701,6 +698,7 @@ void tcp_keep_restart(struct tcp_conn *c, struct mono now);
 /* --- tcp_out.c, tcp_xmit.c ------------------------------------------------------------------ */
 
 void tcp_output(void *self, struct mono now);
+void tcp_pmtu_sync(struct tcp_conn *c, struct mono now);
 ns_must_check int tcp_route(struct tcp_conn *c);
 void tcp_mss_sync(struct tcp_conn *c);
 ns_must_check int tcp_xmit(struct tcp_conn *c, struct seq seq, uint32_t len, uint8_t flags,

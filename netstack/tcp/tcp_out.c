@@ -420,7 +420,10 @@ static enum visit visit(struct tcp_conn *c, struct mono now)
 			c->soft_err = r; /* the timers go on: a route may come back */
 		return VISIT_DONE;
 	}
-	return TCP_IN(c->state, TCPF_OPENING) ? send_syn(c, now) : visit_open(c, now);
+	if (TCP_IN(c->state, TCPF_OPENING))
+		return send_syn(c, now);
+	tcp_pmtu_sync(c, now);
+	return visit_open(c, now);
 }
 
 static struct tcp_conn *dirty_pop(struct list *l)

@@ -46,8 +46,7 @@ uint16_t tcp_mss_for(const struct dst *d, const struct ns_addr *remote, uint16_t
 void tcp_mss_sync(struct tcp_conn *c)
 {
 	const struct ns_addr *remote = &tcp_remote(c)->addr;
-	uint32_t mtu = c->pmtu && c->pmtu < c->dst.mtu ? c->pmtu : c->dst.mtu;
-	struct dst d = { .mtu = mtu };
+	struct dst d = { .mtu = c->pmtu && c->pmtu < c->dst.mtu ? c->pmtu : c->dst.mtu };
 	uint32_t mss = ns_min_u(c->peer_mss, tcp_mss_for(&d, remote, c->user_mss));
 
 	if (tcp_has(c, TCP_F_TS))
@@ -57,6 +56,17 @@ void tcp_mss_sync(struct tcp_conn *c)
 	c->mss = mss;
 	if (c->cc.ops)
 		tcp_cc_set_mss(&c->cc, mss);
+}
+
+/** tcp_pmtu_sync() - what the path takes may have changed: told by a router, forgotten, another route */
+void tcp_pmtu_sync(struct tcp_conn *c, struct mono now)
+{
+	uint32_t mtu = net_pmtu(c->t->net, &c->dst, &tcp_remote(c)->addr, now);
+
+	if (ns_likely(mtu == c->pmtu))
+		return;
+	c->pmtu = mtu;
+	tcp_mss_sync(c);
 }
 
 /**

@@ -16,4 +16,5 @@ Suite *ip6_suite(void);
 Suite *ndp_suite(void);
 Suite *neigh_suite(void);
 Suite *net_suite(void);
+Suite *pmtu_suite(void);
 Suite *route_table_suite(void);

@@ -35,6 +35,22 @@ int net_route(struct net *n, const struct ns_addr *dst, const struct ns_addr *sr
 	return 0;
 }
 
+uint32_t net_pmtu(struct net *n, const struct dst *d, const struct ns_addr *to, struct mono now)
+{
+	(void)n;
+	(void)to;
+	(void)now;
+	return the->pmtu && the->pmtu < d->mtu ? the->pmtu : d->mtu;
+}
+
+void net_pmtu_learn(struct net *n, const struct ns_addr *to, uint32_t mtu, struct mono now)
+{
+	(void)n;
+	(void)to;
+	(void)now;
+	the->pmtu = mtu < 552 ? 552 : mtu;
+}
+
 bool net_dst_is_current(const struct net *n, const struct dst *d)
 {
 	(void)n;

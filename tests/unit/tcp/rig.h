@@ -85,6 +85,7 @@ struct rig {
 	uint32_t iss;
 	/* the path */
 	uint32_t room, gso, mtu, generation;
+	uint32_t pmtu; /* what net_pmtu_learn() was told, 0: nothing; the test forgets it */
 	int route_err, confirms;
 	/* what the program was told */
 	uint32_t told;

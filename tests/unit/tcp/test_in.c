@@ -396,6 +396,11 @@ START_TEST(rfc1191_frag_needed_sends_again_smaller)
 	e.mtu = 9000; /* nor up */
 	tcp_proto_ops.error(t->tcp, &e, t->now);
 	ck_assert_uint_eq(conn(t)->mss, 552 - 40 - 12);
+	/* until it is forgotten, RFC 1191 6.3: the next turn has whole segments again */
+	t->pmtu = 0;
+	rig_write(t, 1448, false);
+	turn(t);
+	ck_assert_uint_eq(conn(t)->mss, 1448);
 }
 END_TEST
 
