@@ -54,6 +54,10 @@ void tcp_cc_undo(struct tcp_cc *cc, const struct tcp_cc *was)
 	uint32_t ssthresh = ns_max_u(cc->ssthresh, was->ssthresh);
 	uint32_t mss = cc->mss;
 
+	if (cc->ops->on_undo) {
+		cc->ops->on_undo(cc);
+		return;
+	}
 	if (cc->ops == was->ops)
 		*cc = *was;
 	cc->mss = mss;
@@ -112,5 +116,6 @@ void tcp_cc_switch(struct tcp_cc *cc, const struct tcp_cc_ops *ops)
 	if (cc->ops == ops)
 		return;
 	cc->ops = ops;
+	cc->pacing_rate = 0;
 	ops->init(cc);
 }

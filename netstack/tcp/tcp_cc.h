@@ -8,6 +8,9 @@
  * was found, the timer ran out, a recovery ended. The algorithm decides what that means for cwnd
  * and ssthresh. Everything is counted in octets. During fast recovery the window is PRR's and no
  * algorithm is asked.
+ *
+ * An algorithm with on_sample has a model of the path instead: it learns the delivery rate of every
+ * acknowledgement, sets window and pacing rate itself, at all times, and is paced.
  */
 #pragma once
 
@@ -25,6 +28,15 @@ enum {
 };
 
 struct tcp_cc_ops;
+
+/** enum tcp_ca - what the recovery code is in the middle of, as Linux numbers it in TCP_INFO */
+enum tcp_ca {
+	TCP_CA_OPEN = 0,
+	TCP_CA_DISORDER = 1,
+	TCP_CA_CWR = 2,
+	TCP_CA_RECOVERY = 3,
+	TCP_CA_LOSS = 4,
+};
 
 /** struct tcp_cc_cubic - state of cc_cubic.c; octets unless named otherwise */
 struct tcp_cc_cubic {
@@ -50,7 +62,8 @@ struct tcp_cc_cubic {
 struct tcp_cc {
 	const struct tcp_cc_ops *ops;
 	uint32_t cwnd, ssthresh;
-	uint32_t mss; /* payload octets of a full segment now */
+	uint32_t mss;         /* payload octets of a full segment now */
+	uint64_t pacing_rate; /* octets a second; 0: the algorithm has none, the window gives one */
 	union {
 		struct {
 			uint32_t acked; /* octets since cwnd grew last (RFC 3465 2.1) */
@@ -68,6 +81,21 @@ struct tcp_cc_ack {
 	bool is_cwnd_limited; /* the window was what held the sender back */
 };
 
+/** struct tcp_cc_sample - what an algorithm with a model of the path learns from an acknowledgement; octets */
+struct tcp_cc_sample {
+	uint64_t delivered;       /* so far, in all */
+	uint64_t prior_delivered; /* when the newest of what it acknowledged was sent */
+	uint64_t len, ns;         /* delivered in a time; @ns 0: no sample of the rate */
+	uint64_t rtt_ns;          /* of the newest, 0: none */
+	uint64_t srtt_ns;         /* smoothed, 0: none yet */
+	uint32_t acked;           /* newly delivered */
+	uint32_t lost;            /* newly found lost */
+	uint32_t flight;          /* in the network now */
+	uint32_t prior_flight;    /* before this acknowledgement */
+	enum tcp_ca ca;
+	bool is_app_limited; /* the program set the rate */
+};
+
 /** struct tcp_cc_ops - one algorithm */
 struct tcp_cc_ops {
 	const char *name;
@@ -80,10 +108,20 @@ struct tcp_cc_ops {
 	void (*on_rto)(struct tcp_cc *cc, uint32_t flight, struct mono now);
 	/** all octets of the loss are acknowledged; cwnd is ssthresh */
 	void (*on_recovered)(struct tcp_cc *cc, struct mono now);
+	/**
+	 * after every acknowledgement, instead of on_ack, PRR and everything else that would set cwnd; NULL: the
+	 * algorithm has a window and no model. True: what is in the network now tells nothing of the rate
+	 */
+	bool (*on_sample)(struct tcp_cc *cc, const struct tcp_cc_sample *s, struct mono now);
+	/** nothing was in the network, something leaves now; only with on_sample */
+	void (*on_restart)(struct tcp_cc *cc, bool is_app_limited, struct mono now);
+	/** a loss was none; NULL: everything is as it was before */
+	void (*on_undo)(struct tcp_cc *cc);
 };
 
 extern const struct tcp_cc_ops tcp_cc_reno;
 extern const struct tcp_cc_ops tcp_cc_cubic;
+
 
 void tcp_cc_init(struct tcp_cc *cc, const struct tcp_cc_ops *ops, uint32_t mss);
 uint32_t tcp_cc_initial_window(uint32_t mss);

@@ -41,6 +41,7 @@ struct tcp_conn *tcp_conn_new(struct tcp *t)
 	bytes_init(&c->sndq, &core->chunks, &core->slices);
 	bytes_init(&c->rcvq, &core->chunks, &core->slices);
 	tcp_timers_init(c);
+	c->pace.max_rate = TCP_PACE_UNLIMITED;
 	c->sndbuf = ns_min_u(TCP_SNDBUF_START, tcp_knob_u(t, NS_KNOB_tcp_wmem_max));
 	c->rcvbuf = ns_min_u(tcp_knob_u(t, NS_KNOB_tcp_rmem_default) / 2, tcp_window_max(t));
 	c->wnd_clamp = UINT32_MAX;
@@ -196,6 +197,8 @@ void tcp_conn_start(struct tcp_conn *c, struct mono now)
 	c->progress = c->rx_at = c->data_rx_at = c->ack_rx_at = c->data_tx_at = now;
 	tcp_rtt_init(c);
 	tcp_rack_start(c);
+	tcp_rate_start(c);
+	tcp_pace_start(c);
 	c->adv_mss = tcp_mss_for(&c->dst, &tcp_remote(c)->addr, c->user_mss);
 	c->peer_mss = ns_addr_is_v4(&tcp_remote(c)->addr) ? TCP_MSS_DEFAULT4 : TCP_MSS_DEFAULT6;
 	c->rcv_mss = (uint16_t)ns_min_u(c->adv_mss, TCP_MSS_DEFAULT4);
@@ -222,6 +225,7 @@ void tcp_conn_established(struct tcp_conn *c, struct mono now)
 	tcp_cc_init(&c->cc, tcp_cc_get(c->congestion), c->mss);
 	if (is_slow)
 		c->cc.cwnd = c->mss; /* RFC 5681 3.1: the handshake was lost */
+	tcp_pace_update(c);
 	c->flight_max = 0;
 	c->progress = c->data_rx_at = now;
 	c->round_edge = c->rcv_adv;

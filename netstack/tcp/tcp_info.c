@@ -132,6 +132,11 @@ int tcp_info(void *conn, struct mono now, struct ns_tcp_info *ret_info)
 		.total_rto = m->rto_cnt,
 		.total_rto_recoveries = m->rto_recoveries,
 		.total_rto_ms = (uint32_t)(rto_ns(m, now) / NS_PER_MS),
+		.pacing_rate = c->pace.rate,
+		.max_pacing_rate = c->pace.max_rate,
+		.delivery_rate =
+			c->rate.sample_ns ? c->rate.sample_len * NS_PER_SEC / c->rate.sample_ns : 0,
+		.is_delivery_app_limited = c->rate.is_sample_app_limited,
 	};
 	return 0;
 }

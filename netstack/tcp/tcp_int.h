@@ -27,6 +27,7 @@
  *   tcp_rtx.c      transmission records             tcp_sack.c     scoreboard
  *   tcp_rack.c     what is lost, by time; tail loss probes
  *   tcp_undo.c     recovery that was in vain
+ *   tcp_rate.c     delivery rate                    tcp_pace.c     not faster than at a rate
  *   tcp_rcv.c      text, window, when to ACK        tcp_reasm.c    out-of-order islands
  *   tcp_ecn.c      congestion told by routers        tcp_urg.c      urgent data
  *   tcp_rtt.c tcp_isn.c tcp_seg.c tcp_fsm.c tcp_cc.c cc_*.c
@@ -39,7 +40,7 @@
  *
  * Time
  *
- * Seven timers a connection, see tcp_timer.c. Half-open objects have one each, TIME-WAIT entries share one.
+ * Eight timers a connection, see tcp_timer.c. Half-open objects have one each, TIME-WAIT entries share one.
  *
  * Limits: the enums below; sockets and TIME-WAIT entries by ns_limits.
  */
@@ -97,6 +98,8 @@ enum {
 #define TCP_COOKIE_NS        (120 * NS_PER_SEC) /* linux TCP_SYNCOOKIE_VALID: two cookie minutes */
 #define TCP_PAWS_IDLE_NS     (UINT64_C(24) * 86400 * NS_PER_SEC) /* RFC 7323 5.5 */
 
+#define TCP_PACE_UNLIMITED UINT64_MAX /* octets a second */
+
 enum tcp_kind {
 	TCP_KIND_CONN,
 	TCP_KIND_HALFOPEN,
@@ -105,10 +108,11 @@ enum tcp_kind {
 
 /** enum tcp_rec_flag - RFC 6675 in a record's words */
 enum tcp_rec_flag {
-	TCP_REC_SACKED = 1u << 0,  /* the peer has it */
-	TCP_REC_LOST = 1u << 1,    /* believed lost */
-	TCP_REC_RETRANS = 1u << 2, /* sent again, this copy is counted in the pipe */
-	TCP_REC_EVER = 1u << 3,    /* was ever sent again: no round-trip sample (Karn) */
+	TCP_REC_SACKED = 1u << 0,      /* the peer has it */
+	TCP_REC_LOST = 1u << 1,        /* believed lost */
+	TCP_REC_RETRANS = 1u << 2,     /* sent again, this copy is counted in the pipe */
+	TCP_REC_EVER = 1u << 3,        /* was ever sent again: no round-trip sample (Karn) */
+	TCP_REC_APP_LIMITED = 1u << 4, /* sent while the program was the limit, see tcp_rate.c */
 };
 
 /** struct tcp_rec - octets [seq, seq + len) that were sent together; FIN counts as an octet */
@@ -121,6 +125,37 @@ struct tcp_rec {
 	uint8_t flags;  /* enum tcp_rec_flag */
 	uint32_t segs;  /* of a SACKed one: wire segments it was, kept when runs merge */
 	struct mono tx; /* sent last */
+	/* when it was sent last, see tcp_rate.c */
+	uint64_t delivered; /* struct tcp_rate.delivered */
+	struct mono delivered_at, first_tx;
+};
+
+/** struct tcp_rate - what is known of the delivery rate; octets */
+struct tcp_rate {
+	uint64_t delivered; /* in all, cumulative and SACKed */
+	uint64_t lost;      /* marked lost, in all */
+	uint64_t
+		app_limited; /* until so many are delivered the program was the limit; 0: it is not */
+	struct mono delivered_at;       /* @delivered moved last */
+	struct mono first_tx;           /* what was delivered last was sent then */
+	struct seq end;                 /* and ends here */
+	uint64_t sample_len, sample_ns; /* for TCP_INFO: octets in a time */
+	bool is_sample_app_limited;
+};
+
+/** struct tcp_rate_sample - of one acknowledgement */
+struct tcp_rate_sample {
+	uint64_t prior;       /* struct tcp_rate.delivered when it was sent */
+	struct mono prior_at; /* and when that moved last */
+	uint64_t len, ns;     /* octets in a time; @ns 0: no sample */
+	uint64_t rtt_ns;      /* of what was sent last, 0: it was sent more than once */
+	bool has_prior, is_app_limited;
+};
+
+/** struct tcp_pace - when octets may leave, see tcp_pace.c; octets a second */
+struct tcp_pace {
+	uint64_t rate, max_rate; /* TCP_PACE_UNLIMITED: none */
+	struct mono next;        /* not before */
 };
 
 /** struct tcp_rack - RFC 8985 5.2, 5.3 in its words */
@@ -273,15 +308,6 @@ enum tcp_pend {
 	TCP_PEND_ABORT = 1u << 2,
 };
 
-/** enum tcp_ca - as Linux numbers them in TCP_INFO */
-enum tcp_ca {
-	TCP_CA_OPEN = 0,
-	TCP_CA_DISORDER = 1,
-	TCP_CA_CWR = 2,
-	TCP_CA_RECOVERY = 3,
-	TCP_CA_LOSS = 4,
-};
-
 /*
  * struct tcp_conn - RFC 9293 3.3.1, in its words where it has some
  *
@@ -333,6 +359,8 @@ struct tcp_conn { /* NOLINT(clang-analyzer-optin.performance.Padding) */
 	struct tcp_rack rack;
 	struct tcp_tlp tlp;
 	struct tcp_undo undo;
+	struct tcp_rate rate;
+	struct tcp_pace pace;
 	struct tcp_sack_block sack_seen[TCP_SACK_MAX];
 
 	/* recovery, see tcp_recovery.c */
@@ -396,7 +424,7 @@ struct tcp_conn { /* NOLINT(clang-analyzer-optin.performance.Padding) */
 
 	/* timers, see tcp_timer.c */
 	struct timer rto_timer, persist_timer, delack_timer, keep_timer, life_timer;
-	struct timer reo_timer, pto_timer;
+	struct timer reo_timer, pto_timer, pace_timer;
 	uint64_t keepidle_ns, keepintvl_ns, user_timeout_ns, linger2_ns, defer_ns;
 	uint16_t keepcnt, keep_cnt;
 	uint8_t syncnt;
@@ -491,6 +519,13 @@ static inline uint32_t tcp_flight(const struct tcp_conn *c)
 static inline uint32_t tcp_pipe(const struct tcp_conn *c)
 {
 	return tcp_flight(c) + c->retrans_len - c->sacked_len - c->lost_len;
+}
+
+/** tcp_is_sent_after() - RFC 8985 6.2 RACK_sent_after(): the order of sending; within one moment that of the octets */
+static inline bool tcp_is_sent_after(struct mono tx1, struct seq end1, struct mono tx2,
+				     struct seq end2)
+{
+	return mono_lt(tx2, tx1) || (tx1.ns == tx2.ns && seq_lt(end2, end1));
 }
 
 /** tcp_fin_acked() - our FIN was sent and acknowledged */
@@ -601,6 +636,7 @@ struct tcp_delivered {
 	bool has_orig; /* some of it was outstanding at the last timeout and sent once only */
 	bool has_reord;
 	struct seq reord; /* first octet of it that came later than others sent after it */
+	struct tcp_rate_sample rate;
 	uint32_t ts_ecr;
 	struct seq fack; /* highest octet delivered before */
 	struct tcp_sack_block dsack;
@@ -644,6 +680,27 @@ void tcp_tlp_schedule(struct tcp_conn *c, struct mono now);
 void tcp_tlp_sent(struct tcp_conn *c, bool is_again);
 void tcp_tlp_on_ack(struct tcp_conn *c, struct tcp_delivered *d, uint32_t flight, struct mono now);
 
+/* --- tcp_rate.c ---------------------------------------------------------------------------- */
+
+void tcp_rate_start(struct tcp_conn *c);
+void tcp_rate_sent(struct tcp_conn *c, struct tcp_rec *r);
+void tcp_rate_delivered(struct tcp_conn *c, const struct tcp_rec *r, struct seq end,
+			struct tcp_delivered *d, struct mono now);
+void tcp_rate_sample(struct tcp_conn *c, struct tcp_rate_sample *s, uint32_t delivered,
+		     struct mono now);
+void tcp_rate_mark_app_limited(struct tcp_conn *c);
+void tcp_rate_check_app_limited(struct tcp_conn *c);
+
+/* --- tcp_pace.c ---------------------------------------------------------------------------- */
+
+void tcp_pace_start(struct tcp_conn *c);
+void tcp_pace_update(struct tcp_conn *c);
+void tcp_pace_set_max(struct tcp_conn *c, uint64_t rate);
+uint64_t tcp_pace_delay_ns(const struct tcp_conn *c, struct mono now);
+bool tcp_pace_holds(struct tcp_conn *c, struct mono now);
+uint32_t tcp_pace_quantum(const struct tcp_conn *c, uint32_t gso);
+void tcp_pace_sent(struct tcp_conn *c, uint32_t len, struct mono now);
+
 /* --- tcp_undo.c ---------------------------------------------------------------------------- */
 
 void tcp_undo_begin(struct tcp_conn *c);
@@ -652,7 +709,7 @@ ns_must_check bool tcp_undo_on_ack(struct tcp_conn *c, const struct tcp_delivere
 
 /* --- tcp_recovery.c ------------------------------------------------------------------------ */
 
-void tcp_recovery_on_ack(struct tcp_conn *c, const struct tcp_delivered *d, uint32_t flight,
+void tcp_recovery_on_ack(struct tcp_conn *c, struct tcp_delivered *d, uint32_t flight,
 			 struct mono now);
 void tcp_recovery_on_reo(struct tcp_conn *c, struct mono now);
 void tcp_recovery_on_rto(struct tcp_conn *c, struct mono now);

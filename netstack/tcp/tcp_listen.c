@@ -239,6 +239,7 @@ static void inherit(struct tcp_conn *c, const struct tcp_conn *lc)
 	c->rcvbuf = lc->rcvbuf;
 	c->wnd_clamp = lc->wnd_clamp;
 	c->notsent_lowat = lc->notsent_lowat;
+	c->pace.max_rate = lc->pace.max_rate;
 	c->user_mss = lc->user_mss;
 	c->tos = lc->tos;
 	c->ttl = lc->ttl;

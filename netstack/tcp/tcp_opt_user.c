@@ -212,6 +212,9 @@ int tcp_setopt(void *conn, enum ns_sockopt opt, int value)
 		return 0;
 	case NS_TCP_CONGESTION:
 		return set_congestion(c, value);
+	case NS_SO_MAX_PACING_RATE:
+		tcp_pace_set_max(c, value == -1 ? TCP_PACE_UNLIMITED : (uint32_t)value);
+		return 0;
 	case NS_SO_BROADCAST:
 	case NS_SO_NO_CHECK:
 	case NS_IP_MTU_DISCOVER:
@@ -319,6 +322,9 @@ int tcp_getopt(void *conn, enum ns_sockopt opt, int *ret_value)
 		break;
 	case NS_TCP_CONGESTION:
 		v = c->congestion;
+		break;
+	case NS_SO_MAX_PACING_RATE:
+		v = c->pace.max_rate > UINT32_MAX ? -1 : (int)(uint32_t)c->pace.max_rate;
 		break;
 	case NS_SO_BROADCAST:
 	case NS_SO_NO_CHECK:

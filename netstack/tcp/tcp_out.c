@@ -58,7 +58,8 @@ static struct room room_of(const struct tcp_conn *c, struct seq from)
 		.wnd = wnd > 0 ? (uint32_t)wnd : 0,
 		.cwnd = c->cc.cwnd > pipe ? c->cc.cwnd - pipe : 0,
 		.gso = c->urg.has_snd ? c->mss
-				      : net_dst_gso(c->t->net, &c->dst, c->mss, hdr_len(c)),
+				      : tcp_pace_quantum(c, net_dst_gso(c->t->net, &c->dst, c->mss,
+									hdr_len(c))),
 	};
 }
 
@@ -115,6 +116,7 @@ static int send_lost(struct tcp_conn *c, struct mono now)
 	n = send_again(c, r, len, now);
 	if (n < 0 || ((uint32_t)n < len && !tcp_rtx_split(c, r, (uint32_t)n)))
 		return n; /* at the cap: it goes again whole, later */
+	tcp_pace_sent(c, (uint32_t)n, now);
 	tcp_rtx_sent(c, r, now);
 	tcp_undo_sent_again(c, (uint32_t)n, now);
 	c->prr_out += (uint32_t)n;
@@ -198,7 +200,7 @@ static bool restart_after_idle(struct tcp_conn *c, struct mono now)
 {
 	uint64_t idle = mono_since(now, c->data_tx_at);
 
-	if (tcp_flight(c) || !c->meter.bytes_sent || idle <= c->rto_ns ||
+	if (tcp_flight(c) || !c->meter.bytes_sent || idle <= c->rto_ns || c->cc.ops->on_sample ||
 	    !tcp_knob(c->t, NS_KNOB_tcp_slow_start_after_idle))
 		return false;
 	tcp_cc_restart(&c->cc, idle, c->rto_ns);
@@ -236,9 +238,14 @@ static int send_new(struct tcp_conn *c, bool *ret_is_limited, struct mono now)
 		flags |= TCP_FIN;
 	if (unsent == 0)
 		flags &= (uint8_t)~TCP_PSH;
+	if (tcp_pipe(c) == 0 && c->cc.ops->on_restart) {
+		c->cc.ops->on_restart(&c->cc, c->rate.app_limited != 0, now);
+		tcp_pace_update(c);
+	}
 	n = tcp_xmit(c, c->snd_nxt, len, flags, now);
 	if (n < 0)
 		return n;
+	tcp_pace_sent(c, (uint32_t)n, now);
 	if (tcp_flight(c) == 0)
 		c->progress = now;
 	if ((uint32_t)n < len) {
@@ -344,7 +351,8 @@ static int serve_tlp(struct tcp_conn *c, bool *ret_is_limited, struct mono now)
 /* Timers by what is outstanding and what is held back. */
 static void set_timers(struct tcp_conn *c, bool is_blocked, struct mono now)
 {
-	bool is_held = tcp_flight(c) == 0 && tcp_unsent(c) > 0 && !is_blocked;
+	bool is_held = tcp_flight(c) == 0 && tcp_unsent(c) > 0 && !is_blocked &&
+		       !timer_is_armed(&c->pace_timer);
 
 	if (tcp_flight(c) && !timer_is_armed(&c->rto_timer))
 		tcp_rto_arm(c, now);
@@ -359,12 +367,25 @@ static void set_timers(struct tcp_conn *c, bool is_blocked, struct mono now)
 	}
 }
 
+/* Octets wait for their moment. Was the window the limit all the same? */
+static bool is_held_back(struct tcp_conn *c, bool *ret_is_limited, struct mono now)
+{
+	if ((tcp_unsent(c) == 0 && c->lost_len <= c->retrans_len) || !tcp_pace_holds(c, now))
+		return false;
+	if (tcp_pipe(c) + c->mss > c->cc.cwnd)
+		*ret_is_limited = true;
+	return true;
+}
+
 /* Lost first, then new, up to the budget. */
 static enum visit send_octets(struct tcp_conn *c, bool *ret_is_limited, struct mono now)
 {
 	for (uint32_t i = 0; i < TCP_OUT_BUDGET; i++) {
-		int n = send_lost(c, now);
+		int n;
 
+		if (is_held_back(c, ret_is_limited, now))
+			return VISIT_DONE;
+		n = send_lost(c, now);
 		if (n == 0)
 			n = send_new(c, ret_is_limited, now);
 		if (n < 0)

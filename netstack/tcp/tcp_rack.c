@@ -44,12 +44,6 @@ void tcp_rack_start(struct tcp_conn *c)
 	c->tlp = (struct tcp_tlp){ .end = c->iss };
 }
 
-/* RFC 8985 6.2 RACK_sent_after(): the order of sending; within one moment that of the octets */
-static bool is_sent_after(struct mono tx1, struct seq end1, struct mono tx2, struct seq end2)
-{
-	return mono_lt(tx2, tx1) || (tx1.ns == tx2.ns && seq_lt(end2, end1));
-}
-
 /* An acknowledgement of something sent twice may be the answer to the first copy: then it measures nothing. */
 static bool is_ambiguous(const struct tcp_conn *c, const struct tcp_rec *r,
 			 const struct tcp_delivered *d, uint64_t rtt_ns)
@@ -86,7 +80,7 @@ void tcp_rack_delivered(struct tcp_conn *c, const struct tcp_rec *r, struct seq 
 	if (is_ambiguous(c, r, d, rtt_ns))
 		return;
 	k->rtt_ns = rtt_ns;
-	if (k->xmit.ns == 0 || is_sent_after(r->tx, end, k->xmit, k->end)) {
+	if (k->xmit.ns == 0 || tcp_is_sent_after(r->tx, end, k->xmit, k->end)) {
 		k->xmit = r->tx;
 		k->end = end;
 	}
@@ -152,7 +146,7 @@ bool tcp_rack_detect(struct tcp_conn *c, struct mono now)
 		next = n->next;
 		if (mono_lt(k->xmit, r->tx))
 			break;
-		if (!is_sent_after(k->xmit, k->end, r->tx, seq_add(r->seq, r->len)))
+		if (!tcp_is_sent_after(k->xmit, k->end, r->tx, seq_add(r->seq, r->len)))
 			continue;
 		if (mono_lt(now, mono_add(r->tx, wait_ns))) {
 			when = mono_add(k->xmit, wait_ns + TCP_TIMEOUT_MIN_NS);
@@ -200,6 +194,7 @@ void tcp_tlp_schedule(struct tcp_conn *c, struct mono now)
 	if (tcp_has(c, TCP_F_RTT_SEEN))
 		pto_ns = 2 * c->srtt_ns +
 			 (tcp_flight(c) <= c->mss ? TCP_PTO_DELACK_NS : TCP_TIMEOUT_MIN_NS);
+	pto_ns += tcp_pace_delay_ns(c, now);
 	if (!timer_is_armed(&c->rto_timer))
 		rto = mono_add(now, tcp_rto_ns(c));
 	tcp_timer_set(c, &c->pto_timer, mono_min(mono_add(now, pto_ns), rto));

@@ -19,6 +19,10 @@
  * PRR (RFC 6937, RFC 9937): while the pipe is above ssthresh it shrinks in proportion to what is delivered,
  * below it grows by what is delivered, a segment more when the acknowledgement moved SND.UNA.
  *
+ * All of that decides what is lost and when it is sent again. How much leaves is the congestion control's to
+ * say where it has a model of the path (tcp_cc_ops.on_sample): PRR, growth and the return to ssthresh are
+ * then left out, it is told afterwards what happened.
+ *
  * References: RFC 5681 3; RFC 6582 3.2; RFC 6675 5; RFC 6937 3; linux v6.1 net/ipv4/tcp_input.c
  * tcp_fastretrans_alert(), tcp_cwnd_reduction().
  */
@@ -31,6 +35,8 @@ static void prr(struct tcp_conn *c, uint32_t delivered, bool is_safe, bool is_fo
 	uint32_t ssthresh = c->cc.ssthresh;
 	int64_t cnt;
 
+	if (c->cc.ops->on_sample)
+		return;
 	c->prr_delivered += delivered;
 	if (pipe > ssthresh) {
 		uint64_t share = (uint64_t)c->prr_delivered * ssthresh;
@@ -174,29 +180,20 @@ static void grow(struct tcp_conn *c, const struct tcp_delivered *d, uint32_t ack
 		.is_cwnd_limited = is_cwnd_limited(c),
 	};
 
-	if (d->is_una_moved)
+	if (d->is_una_moved && !c->cc.ops->on_sample)
 		c->cc.ops->on_ack(&c->cc, &a, now);
 }
 
-/**
- * tcp_recovery_on_ack() - the state machine, once for each acceptable acknowledgement
- * @c:		Connection, scoreboard and SND.UNA up to date
- * @d:		What it delivered
- * @flight:	FlightSize before it
- * @now:	Time of arrival
- */
-void tcp_recovery_on_ack(struct tcp_conn *c, const struct tcp_delivered *d, uint32_t flight,
-			 struct mono now)
+/* The state machine; @delivered octets as the pipe counts them. */
+static void on_ack(struct tcp_conn *c, const struct tcp_delivered *d, uint32_t delivered,
+		   uint32_t flight, struct mono now)
 {
-	uint32_t delivered = d->acked + d->sacked;
 	uint32_t lost = c->lost_len;
 	uint32_t acked = d->acked;
 	bool is_forced = false, is_found = false, is_over = false;
 	bool was_timeout = c->ca == TCP_CA_LOSS;
 
-	if (!tcp_has(c, TCP_F_SACK))
-		delivered = reno_delivered(c, d);
-	else if (d->has_dsack)
+	if (tcp_has(c, TCP_F_SACK) && d->has_dsack)
 		tcp_rack_dsack(c);
 	if (tcp_undo_on_ack(c, d)) {
 		tcp_rtx_unmark_lost(c);
@@ -206,7 +203,8 @@ void tcp_recovery_on_ack(struct tcp_conn *c, const struct tcp_delivered *d, uint
 	if (TCP_IN(c->ca, 1u << TCP_CA_CWR | 1u << TCP_CA_RECOVERY | 1u << TCP_CA_LOSS) &&
 	    seq_le(c->recover, c->snd_una)) {
 		if (c->ca != TCP_CA_LOSS) {
-			c->cc.cwnd = ns_max_u(c->cc.ssthresh, c->cc.mss);
+			if (!c->cc.ops->on_sample)
+				c->cc.cwnd = ns_max_u(c->cc.ssthresh, c->cc.mss);
 			c->cc.ops->on_recovered(&c->cc, now);
 		}
 		leave(c);
@@ -259,6 +257,52 @@ void tcp_recovery_on_ack(struct tcp_conn *c, const struct tcp_delivered *d, uint
 	if (tcp_has(c, TCP_F_HAD_LOSS) && seq_lt(c->recover, c->snd_una))
 		c->flags &= ~TCP_F_HAD_LOSS; /* before sequence numbers come round to it again */
 	grow(c, d, acked, flight, now);
+}
+
+/* What the acknowledgement tells of the path, for who models it. */
+static void tell_model(struct tcp_conn *c, const struct tcp_rate_sample *r, uint32_t acked,
+		       uint32_t lost, uint32_t prior_flight, struct mono now)
+{
+	struct tcp_cc_sample s = {
+		.delivered = c->rate.delivered,
+		.prior_delivered = r->prior,
+		.len = r->len,
+		.ns = r->ns,
+		.rtt_ns = r->rtt_ns,
+		.srtt_ns = c->srtt_ns,
+		.acked = acked,
+		.lost = lost,
+		.flight = tcp_pipe(c),
+		.prior_flight = prior_flight,
+		.ca = c->ca,
+		.is_app_limited = r->is_app_limited,
+	};
+
+	if (c->cc.ops->on_sample && c->cc.ops->on_sample(&c->cc, &s, now))
+		tcp_rate_mark_app_limited(c);
+}
+
+/**
+ * tcp_recovery_on_ack() - once for each acceptable acknowledgement: state machine, delivery rate, model, pacing
+ * @c:		Connection, scoreboard and SND.UNA up to date
+ * @d:		What it delivered
+ * @flight:	FlightSize before it
+ * @now:	Time of arrival
+ */
+void tcp_recovery_on_ack(struct tcp_conn *c, struct tcp_delivered *d, uint32_t flight,
+			 struct mono now)
+{
+	uint64_t lost = c->rate.lost;
+	uint32_t delivered = d->acked + d->sacked;
+	uint32_t prior_flight;
+
+	if (!tcp_has(c, TCP_F_SACK))
+		delivered = reno_delivered(c, d);
+	prior_flight = tcp_pipe(c) + delivered;
+	on_ack(c, d, delivered, flight, now);
+	tcp_rate_sample(c, &d->rate, delivered, now);
+	tell_model(c, &d->rate, delivered, (uint32_t)(c->rate.lost - lost), prior_flight, now);
+	tcp_pace_update(c);
 }
 
 /** tcp_recovery_on_reo() - RFC 8985 6.2 step 5: the reordering window has passed, what was waited for is lost */

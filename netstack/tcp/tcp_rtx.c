@@ -88,6 +88,12 @@ static void enter_network(struct tcp_conn *c, struct tcp_rec *r, struct mono now
 	list_push(&c->by_tx, &r->tx_node);
 }
 
+/* What a record keeps, whatever becomes of it. */
+static uint8_t lasting(const struct tcp_rec *r)
+{
+	return r->flags & (TCP_REC_EVER | TCP_REC_APP_LIMITED);
+}
+
 /* The hints leave @r for its neighbours, then it is gone; its sums were settled by the caller. */
 static void rec_del(struct tcp_conn *c, struct tcp_rec *r)
 {
@@ -109,7 +115,7 @@ static bool can_extend(const struct tcp_conn *c, uint32_t len, struct mono now)
 {
 	const struct tcp_rec *last = tcp_rec_last(c);
 
-	if (!last || last->flags)
+	if (!last || (last->flags & ~TCP_REC_APP_LIMITED))
 		return false;
 	if (c->rec_cnt >= TCP_REC_MAX)
 		return last->len <= INT32_MAX - len;
@@ -171,6 +177,7 @@ void tcp_rtx_add(struct tcp_conn *c, struct seq seq, uint32_t len, struct mono n
 	list_push(&c->recs, &r->node);
 	list_init(&r->tx_node);
 	enter_network(c, r, now);
+	tcp_rate_sent(c, r);
 	c->rec_cnt++;
 }
 
@@ -248,6 +255,7 @@ void tcp_rtx_ack(struct tcp_conn *c, struct seq ack, struct tcp_delivered *d, st
 			d->acked += len;
 			c->meter.delivered += (len + r->mss - 1) / r->mss;
 			tcp_rack_delivered(c, r, seq_add(r->seq, len), d, now);
+			tcp_rate_delivered(c, r, seq_add(r->seq, len), d, now);
 		}
 		sums_sub(c, r, len);
 		if (len == r->len) {
@@ -286,6 +294,7 @@ void tcp_rtx_sent(struct tcp_conn *c, struct tcp_rec *r, struct mono now)
 		c->retrans_len += r->len;
 	r->flags |= TCP_REC_RETRANS | TCP_REC_EVER;
 	enter_network(c, r, now);
+	tcp_rate_sent(c, r);
 	if (c->rtx_next == r)
 		c->rtx_next = tcp_rec_next(c, r);
 }
@@ -295,6 +304,7 @@ void tcp_rtx_probed(struct tcp_conn *c, struct tcp_rec *r, struct mono now)
 {
 	r->flags |= TCP_REC_EVER;
 	enter_network(c, r, now);
+	tcp_rate_sent(c, r);
 }
 
 /** tcp_rtx_mark_sacked() - the peer holds all of @r */
@@ -303,7 +313,7 @@ void tcp_rtx_mark_sacked(struct tcp_conn *c, struct tcp_rec *r)
 	if (r->flags & TCP_REC_SACKED)
 		return;
 	sums_sub(c, r, r->len);
-	r->flags = (uint8_t)((r->flags & TCP_REC_EVER) | TCP_REC_SACKED);
+	r->flags = lasting(r) | TCP_REC_SACKED;
 	c->sacked_len += r->len;
 	r->segs = segs_of(r);
 	c->sacked_segs += r->segs;
@@ -316,8 +326,10 @@ void tcp_rtx_mark_lost(struct tcp_conn *c, struct tcp_rec *r)
 {
 	if (r->flags & TCP_REC_SACKED)
 		return;
+	if ((r->flags & (TCP_REC_LOST | TCP_REC_RETRANS)) != TCP_REC_LOST)
+		c->rate.lost += r->len;
 	sums_sub(c, r, r->len);
-	r->flags = (uint8_t)((r->flags & TCP_REC_EVER) | TCP_REC_LOST);
+	r->flags = lasting(r) | TCP_REC_LOST;
 	c->lost_len += r->len;
 	list_del(&r->tx_node);
 	if (!c->rtx_next || seq_lt(r->seq, c->rtx_next->seq))

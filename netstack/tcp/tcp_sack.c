@@ -87,6 +87,7 @@ static void block_in(struct tcp_conn *c, const struct tcp_sack_block *b, struct 
 		if (part) {
 			d->sacked += part->len;
 			tcp_rack_delivered(c, part, seq_add(part->seq, part->len), d, now);
+			tcp_rate_delivered(c, part, seq_add(part->seq, part->len), d, now);
 			if (!(part->flags & TCP_REC_EVER) && d->rtt_ns == 0 && !d->is_una_moved)
 				d->rtt_ns = mono_since(now, part->tx) + 1;
 			tcp_rtx_mark_sacked(c, part);

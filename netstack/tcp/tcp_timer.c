@@ -11,6 +11,7 @@
  *            (RFC 9293 3.8.6.1) or too small (3.8.6.2.1 override), or TCP_CORK holds it
  *   delack   RFC 9293 3.8.6.3
  *   keep     RFC 9293 3.8.4
+ *   pace     RFC 9002 7.7: what the rate held back may leave
  *   life     an orphan in FIN-WAIT-2 waits for a FIN no longer than this
  *
  * A timer's function changes state and marks the connection; tcp_output() sends later in the same turn.
@@ -55,10 +56,11 @@ static struct mono clamp(const struct tcp_conn *c, struct mono since, struct mon
 	return c->user_timeout_ns && mono_lt(now, end) ? mono_min(when, end) : when;
 }
 
-/** tcp_rto_arm() - RFC 6298 5.1, 5.3: one timeout from now */
+/** tcp_rto_arm() - RFC 6298 5.1, 5.3: one timeout from now, or from when pacing lets something leave */
 void tcp_rto_arm(struct tcp_conn *c, struct mono now)
 {
-	tcp_timer_set(c, &c->rto_timer, clamp(c, c->progress, now, tcp_rto_ns(c)));
+	tcp_timer_set(c, &c->rto_timer,
+		      clamp(c, c->progress, now, tcp_rto_ns(c) + tcp_pace_delay_ns(c, now)));
 }
 
 /** tcp_persist_arm() - RFC 9293 3.8.6.1: one probe interval from now, @delay_ns unless there was a backoff */
@@ -224,6 +226,12 @@ static void tcp_on_persist(struct timer *t, struct mono now)
 	tcp_conn_dirty(c);
 }
 
+static void tcp_on_pace(struct timer *t, struct mono now)
+{
+	(void)now;
+	tcp_conn_dirty(container_of(t, struct tcp_conn, pace_timer));
+}
+
 static void tcp_on_delack(struct timer *t, struct mono now)
 {
 	struct tcp_conn *c = container_of(t, struct tcp_conn, delack_timer);
@@ -283,6 +291,7 @@ void tcp_timers_init(struct tcp_conn *c)
 	timer_init(&c->rto_timer, tcp_on_rto);
 	timer_init(&c->reo_timer, tcp_on_reo);
 	timer_init(&c->pto_timer, tcp_on_pto);
+	timer_init(&c->pace_timer, tcp_on_pace);
 	timer_init(&c->persist_timer, tcp_on_persist);
 	timer_init(&c->delack_timer, tcp_on_delack);
 	timer_init(&c->keep_timer, tcp_on_keepalive);
@@ -297,6 +306,7 @@ void tcp_timers_cancel(struct tcp_conn *c)
 	timer_cancel(ts, &c->rto_timer);
 	timer_cancel(ts, &c->reo_timer);
 	timer_cancel(ts, &c->pto_timer);
+	timer_cancel(ts, &c->pace_timer);
 	timer_cancel(ts, &c->persist_timer);
 	timer_cancel(ts, &c->delack_timer);
 	timer_cancel(ts, &c->keep_timer);

@@ -228,6 +228,7 @@ static void user_send_commit(void *conn, uint32_t len, bool more)
 
 	if (!TCP_IN(c->state, TCPF_CAN_SEND))
 		return;
+	tcp_rate_check_app_limited(c);
 	bytes_commit(&c->sndq, len);
 	c->is_flushing = false;
 	c->flags &= ~TCP_F_MORE;

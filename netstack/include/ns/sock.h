@@ -58,15 +58,16 @@ enum ns_sockopt {
 	NS_TCP_KEEPCNT,
 	NS_TCP_USER_TIMEOUT, /* milliseconds */
 	NS_TCP_SYNCNT,
-	NS_TCP_LINGER2,       /* seconds */
-	NS_TCP_DEFER_ACCEPT,  /* seconds */
-	NS_TCP_WINDOW_CLAMP,  /* octets */
-	NS_TCP_NOTSENT_LOWAT, /* octets */
-	NS_TCP_CONGESTION,    /* enum ns_congestion */
-	NS_SO_BROADCAST,      /* bool; datagrams only, as all that follow */
-	NS_SO_NO_CHECK,       /* bool: send without checksum (RFC 1122 4.1.3.4) */
-	NS_IP_MTU_DISCOVER,   /* IP_PMTUDISC_* of Linux: 0 never sets DF .. 5 */
-	NS_IP_RECVERR,        /* bool: keep ICMP errors, of unconnected sockets, too */
+	NS_TCP_LINGER2,        /* seconds */
+	NS_TCP_DEFER_ACCEPT,   /* seconds */
+	NS_TCP_WINDOW_CLAMP,   /* octets */
+	NS_TCP_NOTSENT_LOWAT,  /* octets */
+	NS_TCP_CONGESTION,     /* enum ns_congestion */
+	NS_SO_MAX_PACING_RATE, /* octets a second as uint32_t, -1: no limit */
+	NS_SO_BROADCAST,       /* bool; datagrams only, as all that follow */
+	NS_SO_NO_CHECK,        /* bool: send without checksum (RFC 1122 4.1.3.4) */
+	NS_IP_MTU_DISCOVER,    /* IP_PMTUDISC_* of Linux: 0 never sets DF .. 5 */
+	NS_IP_RECVERR,         /* bool: keep ICMP errors, of unconnected sockets, too */
 	NS_IP_MULTICAST_TTL,
 	NS_IP_MULTICAST_LOOP, /* bool: members on this host hear what we send */
 	NS_IP_MULTICAST_ALL,  /* bool: hear groups that other sockets joined */
@@ -155,6 +156,9 @@ struct ns_tcp_info {
 	uint32_t delivered, delivered_ce, dsack_dups, reord_seen, rcv_ooopack;
 	uint16_t total_rto, total_rto_recoveries;
 	uint32_t total_rto_ms;
+	uint64_t pacing_rate, max_pacing_rate; /* octets a second, UINT64_MAX: none */
+	uint64_t delivery_rate;                /* octets a second, 0: none yet */
+	bool is_delivery_app_limited;
 };
 
 ns_must_check int ns_sock_tcp_info(struct ns_stack *s, ns_sock h, struct mono now,

@@ -3,5 +3,5 @@
 #include "suites.h"
 
 UNIT_MAIN(cc_suite, cubic_suite, fsm_suite, in_suite, info_suite, isn_suite, listen_suite,
-	  out_suite, rack_suite, reasm_suite, recovery_suite, rtt_suite, rtx_suite, seg_suite,
-	  timer_suite, undo_suite, urg_suite, user_suite)
+	  out_suite, pace_suite, rack_suite, rate_suite, reasm_suite, recovery_suite, rtt_suite,
+	  rtx_suite, seg_suite, timer_suite, undo_suite, urg_suite, user_suite)
