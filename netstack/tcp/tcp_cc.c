@@ -8,6 +8,7 @@
 static const struct tcp_cc_ops *const algorithms[NS_CC_COUNT] = {
 	[NS_CC_CUBIC] = &tcp_cc_cubic,
 	[NS_CC_RENO] = &tcp_cc_reno,
+	[NS_CC_BBR] = &tcp_cc_bbr,
 };
 
 /** tcp_cc_initial_window() - RFC 6928 2: octets a new connection may send at once */

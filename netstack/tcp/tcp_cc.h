@@ -25,8 +25,11 @@ enum {
 	TCP_IW_OCTETS = 14600,              /* RFC 6928 2 */
 	TCP_SSTHRESH_INFINITE = 0x7fffffff, /* RFC 5681 3.1: arbitrarily high */
 	TCP_CWND_MAX = 1 << 30,
+	TCP_BBR_ROUNDS =
+		10, /* BtlBwFilterLen, draft-cardwell-iccrg-bbr-congestion-control-00 4.1.1.2 */
 };
 
+struct ns_bbr_info;
 struct tcp_cc_ops;
 
 /** enum tcp_ca - what the recovery code is in the middle of, as Linux numbers it in TCP_INFO */
@@ -58,17 +61,35 @@ struct tcp_cc_cubic {
 	bool is_css; /* in conservative slow start */
 };
 
+/** struct tcp_cc_bbr - state of cc_bbr.c; rates in octets a second */
+struct tcp_cc_bbr {
+	uint64_t bw[TCP_BBR_ROUNDS]; /* highest of a round, by its number */
+	uint64_t rtprop_ns;          /* UINT64_MAX: none */
+	uint64_t next_round;         /* octets delivered when this round began */
+	uint64_t full_bw;            /* to be exceeded by a quarter */
+	struct mono rtprop_at, cycle_at;
+	struct mono probe_end; /* of PROBE_RTT; 0: the window has not got there */
+	uint32_t round_cnt, bw_round, prior_cwnd;
+	uint16_t pacing_gain, cwnd_gain; /* 1/256 */
+	uint8_t state, cycle_idx, full_cnt;
+	uint8_t prior_ca; /* enum tcp_ca */
+	bool is_started, is_round_start, is_filled, is_conserving;
+	bool is_idle_restart, is_probe_round;
+};
+
 /** struct tcp_cc - the view an algorithm has; octets */
 struct tcp_cc {
 	const struct tcp_cc_ops *ops;
 	uint32_t cwnd, ssthresh;
 	uint32_t mss;         /* payload octets of a full segment now */
 	uint64_t pacing_rate; /* octets a second; 0: the algorithm has none, the window gives one */
+	uint32_t random;      /* a number of the connection's own */
 	union {
 		struct {
 			uint32_t acked; /* octets since cwnd grew last (RFC 3465 2.1) */
 		} reno;
 		struct tcp_cc_cubic cubic;
+		struct tcp_cc_bbr bbr;
 	};
 };
 
@@ -121,7 +142,9 @@ struct tcp_cc_ops {
 
 extern const struct tcp_cc_ops tcp_cc_reno;
 extern const struct tcp_cc_ops tcp_cc_cubic;
+extern const struct tcp_cc_ops tcp_cc_bbr;
 
+bool tcp_cc_bbr_info(const struct tcp_cc *cc, struct ns_bbr_info *ret_info);
 
 void tcp_cc_init(struct tcp_cc *cc, const struct tcp_cc_ops *ops, uint32_t mss);
 uint32_t tcp_cc_initial_window(uint32_t mss);

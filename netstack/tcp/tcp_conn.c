@@ -223,6 +223,7 @@ void tcp_conn_established(struct tcp_conn *c, struct mono now)
 		c->rto_ns = TCP_RTO_AFTER_SYN_NS; /* RFC 6298 5.7 */
 	tcp_mss_sync(c);
 	tcp_cc_init(&c->cc, tcp_cc_get(c->congestion), c->mss);
+	c->cc.random = c->iss.v ^ c->irs.v;
 	if (is_slow)
 		c->cc.cwnd = c->mss; /* RFC 5681 3.1: the handshake was lost */
 	tcp_pace_update(c);

@@ -138,5 +138,6 @@ int tcp_info(void *conn, struct mono now, struct ns_tcp_info *ret_info)
 			c->rate.sample_ns ? c->rate.sample_len * NS_PER_SEC / c->rate.sample_ns : 0,
 		.is_delivery_app_limited = c->rate.is_sample_app_limited,
 	};
+	ret_info->has_bbr = c->cc.ops && tcp_cc_bbr_info(&c->cc, &ret_info->bbr);
 	return 0;
 }

@@ -602,6 +602,130 @@ static uint32_t grid_cell(uint64_t rtt_ms, uint32_t loss_ppm, uint32_t buf)
 	return (uint32_t)(total / seeds / 10 / 1000);
 }
 
+/* How the flows of a cell of the second table are controlled. */
+static const struct {
+	const char *name;
+	enum ns_congestion congestion;
+	bool is_paced;
+} flow_kinds[] = {
+	{ "cubic", NS_CC_CUBIC, false },
+	{ "cubic-paced", NS_CC_CUBIC, true },
+	{ "reno", NS_CC_RENO, false },
+	{ "bbr", NS_CC_BBR, false },
+};
+
+static const uint32_t flows_cnt[] = { 1, 8 };
+static const uint64_t flows_rtt_ms[] = { 10, 100 };
+static const uint32_t flows_loss_ppm[] = { 0, 1000, 10000 };
+
+struct flows {
+	uint32_t goodput; /* KB/s of all of them, octets since the 2nd second */
+	uint32_t jain;    /* permille */
+};
+
+/* Jain's index of what the servers' ends received since @before: 1000 is fair, 1000/n is one flow alone. */
+static struct flows flows_measure(const struct sim *s, const uint64_t *before, uint64_t secs)
+{
+	double sum = 0, squares = 0;
+	uint32_t n = 0;
+
+	for (const struct vend *e = s->server.ends; e; e = e->next, n++) {
+		double x = (double)(e->rx_off - before[n]);
+
+		sum += x;
+		squares += x * x;
+	}
+	return (struct flows){ .goodput = (uint32_t)(sum / (double)secs / 1000),
+			       .jain = squares > 0 ? (uint32_t)(sum * sum * 1000 / (n * squares))
+						   : 0 };
+}
+
+/* @cnt flows over a 12.5 MB/s bottleneck with a queue of a round trip, begun 50 ms after each other. */
+static struct flows flows_cell(size_t kind, uint32_t cnt, uint64_t rtt_ms, uint32_t loss_ppm)
+{
+	struct sim_config c = {
+		.up = { .delay_ns = rtt_ms * MS / 2,
+			.loss_ppm = loss_ppm,
+			.rate_Bps = 12500000,
+			.queue_cnt = (uint32_t)(12500 * rtt_ms / 1514) },
+		.down = { .delay_ns = rtt_ms * MS / 2 },
+		.client = { .send_total = UINT64_MAX,
+			    .congestion = (uint8_t)flow_kinds[kind].congestion },
+	};
+	struct flows f = { 0 };
+	uint64_t before[8] = { 0 };
+	uint32_t n = 0;
+	struct sim s;
+
+	sim_init(&s, "grid", 1, &c);
+	if (ns_stack_set_knob(s.h[0].stack, NS_KNOB_tcp_pacing, flow_kinds[kind].is_paced))
+		sim_fail(&s, "no such knob");
+	for (uint32_t i = 0; i < cnt; i++) {
+		sim_connect(&s);
+		vnet_run(&s.v, 50 * MS, NULL, NULL);
+	}
+	vnet_run(&s.v, 2 * SEC, NULL, NULL);
+	for (const struct vend *e = s.server.ends; e && n < 8; e = e->next)
+		before[n++] = e->rx_off;
+	vnet_run(&s.v, 10 * SEC, NULL, NULL);
+	f = flows_measure(&s, before, 10);
+	sim_stop_sending(&s);
+	return sim_finish(&s, 600 * SEC) ? f : (struct flows){ 0 };
+}
+
+/* The cell of the second golden table, zero when there is none. */
+static struct flows golden_flows(const char *text, size_t kind, uint32_t cnt, uint64_t rtt_ms,
+				 uint32_t loss_ppm)
+{
+	for (const char *line = text; line && *line; line = strchr(line, '\n')) {
+		unsigned flows, rtt, loss, goodput, jain;
+		char name[32];
+
+		line += *line == '\n';
+		if (sscanf(line, "%31[a-z-] %u %u %u %u %u", name, &flows, &rtt, &loss, &goodput,
+			   &jain) == 6 &&
+		    !strcmp(name, flow_kinds[kind].name) && flows == cnt && rtt == rtt_ms &&
+		    loss == loss_ppm)
+			return (struct flows){ goodput, jain };
+	}
+	return (struct flows){ 0 };
+}
+
+/* One row of the second table. */
+static bool flows_row(const char *golden, FILE *out, size_t kind, uint32_t cnt, uint64_t rtt_ms,
+		      uint32_t loss_ppm)
+{
+	struct flows was = golden_flows(golden, kind, cnt, rtt_ms, loss_ppm);
+	struct flows is = flows_cell(kind, cnt, rtt_ms, loss_ppm);
+	bool worse = is.goodput * 100 < was.goodput * 80 || is.jain * 100 < was.jain * 80;
+	char row[128];
+
+	snprintf(row, sizeof(row), "%-12s %u %4u %6u %6u %5u", flow_kinds[kind].name, cnt,
+		 (unsigned)rtt_ms, loss_ppm, is.goodput, is.jain);
+	printf("%c %s", worse ? '-' : ' ', row);
+	printf(worse ? "   golden %u %u\n" : "\n", was.goodput, was.jain);
+	if (out)
+		fprintf(out, "%s\n", row);
+	return is.goodput && !worse && (was.goodput || out);
+}
+
+static bool flows_table(const char *golden, FILE *out)
+{
+	bool ok = true;
+
+	if (out)
+		fputs("# several flows, queue of a round trip; from the 2nd to the 12th second\n"
+		      "# control flows rtt_ms loss_ppm KB_per_s(all) Jain_permille\n",
+		      out);
+	for (size_t i = 0; i < sizeof(flow_kinds) / sizeof(flow_kinds[0]); i++)
+		for (size_t j = 0; j < 2; j++)
+			for (size_t k = 0; k < 2; k++)
+				for (size_t l = 0; l < 3; l++)
+					ok &= flows_row(golden, out, i, flows_cnt[j],
+							flows_rtt_ms[k], flows_loss_ppm[l]);
+	return ok;
+}
+
 /* The cell of the golden table, 0 when the table has none. */
 static uint32_t golden_cell(const char *text, uint64_t rtt_ms, uint32_t loss_ppm, uint32_t buf)
 {
@@ -664,6 +788,7 @@ static bool run_grid(const struct args *a, uint64_t seed)
 						grid_loss_ppm[j], grid_buf[k], is);
 				ok = ok && is && !worse && (was || a->is_update);
 			}
+	ok &= flows_table(golden, out);
 	if (out && fclose(out))
 		ok = false;
 	return a->is_update ? true : ok;

@@ -197,7 +197,8 @@ static struct vend *end_new(struct vapp *a, ns_sock sock, bool is_server)
 	ns_sock_set_user(s, sock, e);
 	if ((p->sndbuf && ns_sock_setopt(s, sock, NS_SO_SNDBUF, (int)p->sndbuf)) ||
 	    (p->rcvbuf && ns_sock_setopt(s, sock, NS_SO_RCVBUF, (int)p->rcvbuf)) ||
-	    (p->is_nodelay && ns_sock_setopt(s, sock, NS_TCP_NODELAY, 1)))
+	    (p->is_nodelay && ns_sock_setopt(s, sock, NS_TCP_NODELAY, 1)) ||
+	    (p->congestion && ns_sock_setopt(s, sock, NS_TCP_CONGESTION, p->congestion)))
 		abort();
 	return e;
 }

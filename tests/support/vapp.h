@@ -28,6 +28,7 @@ struct vprofile {
 	bool aborts;             /* RST instead of close once all is sent and read */
 	uint32_t sndbuf, rcvbuf; /* octets, 0: autotuned */
 	bool is_nodelay;
+	uint8_t congestion; /* enum ns_congestion */
 };
 
 /** struct vend - one end of a connection */

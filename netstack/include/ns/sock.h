@@ -79,6 +79,7 @@ enum ns_sockopt {
 enum ns_congestion {
 	NS_CC_CUBIC, /* RFC 9438 with RFC 9406 */
 	NS_CC_RENO,  /* RFC 5681 */
+	NS_CC_BBR,   /* draft-cardwell-iccrg-bbr-congestion-control-00 */
 	NS_CC_COUNT
 };
 
@@ -137,6 +138,13 @@ ns_must_check int ns_sock_setopt(struct ns_stack *s, ns_sock h, enum ns_sockopt 
 ns_must_check int ns_sock_getopt(struct ns_stack *s, ns_sock h, enum ns_sockopt opt,
 				 int *ret_value);
 
+/** struct ns_bbr_info - TCP_CC_INFO of BBR */
+struct ns_bbr_info {
+	uint64_t bw; /* octets a second */
+	uint32_t min_rtt_us;
+	uint32_t pacing_gain, cwnd_gain; /* 1/256 */
+};
+
 /** struct ns_tcp_info - what TCP_INFO tells; the embedder lays it out for Linux */
 struct ns_tcp_info {
 	uint8_t state; /* Linux numbering: 1 ESTABLISHED ... 11 CLOSING */
@@ -159,6 +167,8 @@ struct ns_tcp_info {
 	uint64_t pacing_rate, max_pacing_rate; /* octets a second, UINT64_MAX: none */
 	uint64_t delivery_rate;                /* octets a second, 0: none yet */
 	bool is_delivery_app_limited;
+	bool has_bbr;
+	struct ns_bbr_info bbr;
 };
 
 ns_must_check int ns_sock_tcp_info(struct ns_stack *s, ns_sock h, struct mono now,

@@ -302,6 +302,10 @@ START_TEST(tcp_info_is_laid_out_as_linux_6_18)
 		.reordering = 0x22222222,
 		.busy_us = 0x3333333333333333,
 		.delivered = 0x44444444,
+		.pacing_rate = 0x0909090909090909,
+		.max_pacing_rate = 0x0a0a0a0a0a0a0a0a,
+		.delivery_rate = 0x0b0b0b0b0b0b0b0b,
+		.is_delivery_app_limited = true,
 		.reord_seen = 0x55555555,
 		.rcv_wnd = 0x66666666,
 		.total_rto = 0x7777,
@@ -322,6 +326,10 @@ START_TEST(tcp_info_is_laid_out_as_linux_6_18)
 		ck_assert_uint_eq(var_, val_);                                                     \
 	} while (0)
 	AT(8, v, 0x11111111);
+	ck_assert_uint_eq(buf[7], 1);
+	AT(104, q, 0x0909090909090909);
+	AT(112, q, 0x0a0a0a0a0a0a0a0a);
+	AT(160, q, 0x0b0b0b0b0b0b0b0b);
 	AT(88, v, 0x22222222);
 	AT(168, q, 0x3333333333333333);
 	AT(192, v, 0x44444444);
@@ -332,6 +340,69 @@ START_TEST(tcp_info_is_laid_out_as_linux_6_18)
 #undef AT
 	ck_assert_int_eq(getsockopt(native, IPPROTO_TCP, TCP_INFO, kernel, &len), 0);
 	ck_assert_uint_le(len, 280); /* an older kernel's is shorter */
+}
+END_TEST
+
+/* linux net/ipv4/tcp.c TCP_CC_INFO: nothing from an algorithm that has no model */
+START_TEST(cc_info_is_that_of_bbr)
+{
+	struct ns_tcp_info in = { .has_bbr = true,
+				  .bbr = { .bw = UINT64_C(0x0000000212345678),
+					   .min_rtt_us = 1000,
+					   .pacing_gain = 739,
+					   .cwnd_gain = 512 } };
+	const uint32_t want[] = { 0x12345678, 2, 1000, 739, 512 };
+	uint8_t buf[AOPT_VALUE_MAX];
+
+	ck_assert_uint_eq(aopt_cc_info(&in, buf), sizeof(want));
+	ck_assert_mem_eq(buf, want, sizeof(want));
+	in.has_bbr = false;
+	ck_assert_uint_eq(aopt_cc_info(&in, buf), 0);
+}
+END_TEST
+
+START_TEST(pacing_rate_goes_to_the_stack_in_32_bits_or_64)
+{
+	struct aopt_result res;
+	uint64_t rate = 1000000, all = UINT64_MAX, large = UINT64_C(10000000000);
+	uint32_t small = 3000000000u;
+
+	ck_assert_int_eq(
+		aopt_set(&values, AF_INET, SOL_SOCKET, SO_MAX_PACING_RATE, &rate, 8, &res), 0);
+	ck_assert_int_eq(res.todo, AOPT_TO_STACK);
+	ck_assert_int_eq(res.option, NS_SO_MAX_PACING_RATE);
+	ck_assert_int_eq(res.value, 1000000);
+	ck_assert_int_eq(
+		aopt_set(&values, AF_INET, SOL_SOCKET, SO_MAX_PACING_RATE, &small, 4, &res), 0);
+	ck_assert_uint_eq((uint32_t)res.value, small);
+	ck_assert_int_eq(
+		aopt_set(&values, AF_INET, SOL_SOCKET, SO_MAX_PACING_RATE, &large, 8, &res), 0);
+	ck_assert_int_eq(res.value, -1);
+	ck_assert_int_eq(
+		aopt_set(&values, AF_INET, SOL_SOCKET, SO_MAX_PACING_RATE, &all, 8, &res), 0);
+	ck_assert_int_eq(res.value, -1);
+}
+END_TEST
+
+START_TEST(congestion_names_are_those_of_the_stack)
+{
+	static const char *const names[NS_CC_COUNT] = { "cubic", "reno", "bbr" };
+	struct aopt_result res;
+	char buf[AOPT_VALUE_MAX] = { 0 };
+
+	for (int i = 0; i < NS_CC_COUNT; i++) {
+		memset(buf, 0, sizeof(buf));
+		memcpy(buf, names[i], strlen(names[i]));
+		ck_assert_int_eq(aopt_set(&values, AF_INET, IPPROTO_TCP, TCP_CONGESTION, buf,
+					  (int)strlen(names[i]), &res),
+				 0);
+		ck_assert_int_eq(res.value, i);
+		ck_assert_int_eq(
+			aopt_get(&values, AF_INET, IPPROTO_TCP, TCP_CONGESTION, 16, true, &res), 0);
+		ck_assert_str_eq((const char *)res.buf, names[i]);
+	}
+	ck_assert_int_eq(
+		aopt_set(&values, AF_INET, IPPROTO_TCP, TCP_CONGESTION, "vegas", 5, &res), -ENOENT);
 }
 END_TEST
 
@@ -376,6 +447,9 @@ int main(void)
 	tcase_add_test(t, ipv6_options_are_not_there_for_ipv4);
 	tcase_add_test(t, options_of_the_pair_are_refused);
 	tcase_add_test(t, tcp_info_is_laid_out_as_linux_6_18);
+	tcase_add_test(t, cc_info_is_that_of_bbr);
+	tcase_add_test(t, pacing_rate_goes_to_the_stack_in_32_bits_or_64);
+	tcase_add_test(t, congestion_names_are_those_of_the_stack);
 	tcase_add_test(t, stack_is_told_what_differs_from_its_defaults);
 	tcase_add_checked_fixture(d, setup_dgram, teardown);
 	tcase_add_test(d, defaults_and_lengths_are_the_kernels);

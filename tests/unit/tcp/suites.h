@@ -4,6 +4,7 @@
 
 #include "unit.h"
 
+Suite *bbr_suite(void);
 Suite *cc_suite(void);
 Suite *cubic_suite(void);
 Suite *fsm_suite(void);

@@ -149,6 +149,7 @@ START_TEST(delivery_rate_tcp_info_tells_it)
 	ack_segs(10);
 	ck_assert_int_eq(tcp_info(t->c, t->now, &info), 0);
 	ck_assert_uint_eq(info.delivery_rate, 10 * MSS * 10);
+	ck_assert(!info.has_bbr);
 }
 END_TEST
 
