@@ -451,13 +451,16 @@ static int64_t ask_worker(struct agent *a, struct call *c, struct asock *s, enum
 static int64_t get_state(struct agent *a, struct call *c, struct asock *s, struct aopt_result *res)
 {
 	uint64_t cookie = s->handle;
-	struct ns_tcp_info info = { .state = s->state == ASOCK_LISTEN ? 10 : 7 };
+	struct ns_tcp_info info = { .state = s->state == ASOCK_LISTEN ? 10 : 7,
+				    .pacing_rate = UINT64_MAX,
+				    .max_pacing_rate = UINT64_MAX };
 	int32_t val = 0;
 
-	if (res->level == IPPROTO_TCP) { /* TCP_INFO */
+	if (res->level == IPPROTO_TCP) { /* TCP_INFO, TCP_CC_INFO */
 		if (s->state == ASOCK_ESTABLISHED || s->state == ASOCK_CONNECTING)
 			return ask_worker(a, c, s, IPC_GETINFO, (enum ns_sockopt)0);
-		res->len = aopt_tcp_info(&info, res->buf);
+		res->len = res->name == TCP_CC_INFO ? aopt_cc_info(&info, res->buf)
+						    : aopt_tcp_info(&info, res->buf);
 		return 0;
 	}
 	switch (res->name) {

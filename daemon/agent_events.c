@@ -11,6 +11,7 @@
  */
 #include <event2/event.h>
 #include <fcntl.h>
+#include <linux/tcp.h>
 #include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -442,10 +443,12 @@ static int on_getinfo_r(void *ctx, struct ipc_msg *m)
 	const struct ipc_getinfo_result *b = IPC_BODY(m, ipc_getinfo_result);
 	uint8_t buf[AOPT_VALUE_MAX];
 	struct held h;
-	size_t len = aopt_tcp_info(&b->info, buf);
+	size_t len;
 
-	if (query_take(ctx, b->token, &h))
-		query_answer(ctx, &h, b->err < 0 ? b->err : 0, buf, len);
+	if (!query_take(ctx, b->token, &h))
+		return 0;
+	len = h.name == TCP_CC_INFO ? aopt_cc_info(&b->info, buf) : aopt_tcp_info(&b->info, buf);
+	query_answer(ctx, &h, b->err < 0 ? b->err : 0, buf, len);
 	return 0;
 }
 

@@ -54,7 +54,7 @@ enum kind {
 	K_TIMEVAL, /* struct __kernel_old_timeval or __kernel_sock_timeval: both two 64-bit words */
 	K_DEVICE,  /* interface name: only "" */
 	K_COOKIE,  /* 64 bits */
-	K_PACING,  /* 32 bits, or 64 for who has room; all ones: no limit */
+	K_PACING,  /* 32 bits, or 64 for who has room; all ones, and what 32 cannot say: no limit */
 	K_CONGESTION, /* name; kept as index */
 	K_TCP_INFO,
 	K_IGNORED, /* taken when in range, reads as default */
@@ -102,6 +102,7 @@ _Static_assert(NS_ARRAY_LEN(rows) <= AOPT_ROWS_MAX, "raise AOPT_ROWS_MAX");
 static const char *const congestion_names[NS_CC_COUNT] = {
 	[NS_CC_CUBIC] = "cubic",
 	[NS_CC_RENO] = "reno",
+	[NS_CC_BBR] = "bbr",
 };
 
 /* Rows of agent_options.def; those of datagrams follow. */
@@ -240,6 +241,18 @@ static int set_congestion(struct aopt_values *v, const struct row *r, const void
 	return -ENOENT;
 }
 
+/** set_pacing() - 64 bits from who gives them. A limit beyond 4 GB/s is none. */
+static int set_pacing(struct aopt_values *v, const struct row *r, const void *val, int len)
+{
+	uint64_t rate = 0;
+
+	if (len < (int)sizeof(uint32_t))
+		return -EINVAL;
+	memcpy(&rate, val, len == (int)sizeof(rate) ? sizeof(rate) : sizeof(uint32_t));
+	v->v[row_idx(r)] = rate < UINT32_MAX ? (int32_t)(uint32_t)rate : -1;
+	return 0;
+}
+
 /** set_special() - kinds that are no int. Return: 1 when @r is none of them, else as aopt_set() */
 static int set_special(struct aopt_values *v, const struct row *r, const void *val, int len)
 {
@@ -250,6 +263,8 @@ static int set_special(struct aopt_values *v, const struct row *r, const void *v
 		return set_timeval(v, r, val, len);
 	case K_CONGESTION:
 		return set_congestion(v, r, val, len);
+	case K_PACING:
+		return set_pacing(v, r, val, len);
 	case K_DEVICE:
 		return len > 0 && *(const char *)val != 0 ? -EPERM : 0;
 	case K_IP_OPTIONS:
@@ -336,8 +351,6 @@ static int set_int(const struct aopt_values *v, const struct row *r, int32_t val
 		if (val == -1)
 			*ret_val = r->def;
 		return is_in_range || val == -1 ? 0 : -EINVAL;
-	case K_PACING:
-		return 0;
 	case K_IGNORED:
 		*ret_val = r->def;
 		return is_in_range ? 0 : -EINVAL;

@@ -92,3 +92,6 @@ bool aopt_row(bool is_dgram, size_t i, int *ret_level, int *ret_name, const char
 
 /** aopt_tcp_info() - lay out what the stack told as Linux's struct tcp_info. Return: octets at @buf */
 size_t aopt_tcp_info(const struct ns_tcp_info *info, uint8_t buf[AOPT_VALUE_MAX]);
+
+/** aopt_cc_info() - likewise TCP_CC_INFO: struct tcp_bbr_info, nothing for who has no model. Return: octets at @buf */
+size_t aopt_cc_info(const struct ns_tcp_info *info, uint8_t buf[AOPT_VALUE_MAX]);

@@ -8,6 +8,7 @@
  */
 #include <string.h>
 
+#include <linux/inet_diag.h>
 #include <linux/tcp.h>
 
 #include "daemon/agent_options.h"
@@ -66,6 +67,7 @@ size_t aopt_tcp_info(const struct ns_tcp_info *in, uint8_t buf[AOPT_VALUE_MAX])
 		.backoff = in->backoff,
 		.options = options_of(in),
 		.wscales = (uint8_t)((in->snd_wscale & 0xfu) | (in->rcv_wscale & 0xfu) << 4),
+		.app_flags = in->is_delivery_app_limited,
 		.rto = in->rto_us,
 		.ato = in->ato_us,
 		.snd_mss = in->snd_mss,
@@ -89,8 +91,8 @@ size_t aopt_tcp_info(const struct ns_tcp_info *in, uint8_t buf[AOPT_VALUE_MAX])
 		.rcv_rtt = in->rcv_rtt_us,
 		.rcv_space = in->rcv_space,
 		.total_retrans = in->total_retrans,
-		.pacing_rate = UINT64_MAX,
-		.max_pacing_rate = UINT64_MAX,
+		.pacing_rate = in->pacing_rate,
+		.max_pacing_rate = in->max_pacing_rate,
 		.bytes_acked = in->bytes_acked,
 		.bytes_received = in->bytes_received,
 		.segs_out = in->segs_out,
@@ -99,6 +101,7 @@ size_t aopt_tcp_info(const struct ns_tcp_info *in, uint8_t buf[AOPT_VALUE_MAX])
 		.min_rtt = in->min_rtt_us,
 		.data_segs_in = in->data_segs_in,
 		.data_segs_out = in->data_segs_out,
+		.delivery_rate = in->delivery_rate,
 		.busy_time = in->busy_us,
 		.rwnd_limited = in->rwnd_limited_us,
 		.sndbuf_limited = in->sndbuf_limited_us,
@@ -118,4 +121,20 @@ size_t aopt_tcp_info(const struct ns_tcp_info *in, uint8_t buf[AOPT_VALUE_MAX])
 
 	memcpy(buf, &t, sizeof(t));
 	return sizeof(t);
+}
+
+size_t aopt_cc_info(const struct ns_tcp_info *in, uint8_t buf[AOPT_VALUE_MAX])
+{
+	struct tcp_bbr_info b = {
+		.bbr_bw_lo = (uint32_t)in->bbr.bw,
+		.bbr_bw_hi = (uint32_t)(in->bbr.bw >> 32),
+		.bbr_min_rtt = in->bbr.min_rtt_us,
+		.bbr_pacing_gain = in->bbr.pacing_gain,
+		.bbr_cwnd_gain = in->bbr.cwnd_gain,
+	};
+
+	if (!in->has_bbr)
+		return 0;
+	memcpy(buf, &b, sizeof(b));
+	return sizeof(b);
 }

@@ -367,8 +367,8 @@ START_TEST(pacing_rate_goes_to_the_stack_in_32_bits_or_64)
 	uint64_t rate = 1000000, all = UINT64_MAX, large = UINT64_C(10000000000);
 	uint32_t small = 3000000000u;
 
-	ck_assert_int_eq(
-		aopt_set(&values, AF_INET, SOL_SOCKET, SO_MAX_PACING_RATE, &rate, 8, &res), 0);
+	ck_assert_int_eq(aopt_set(&values, AF_INET, SOL_SOCKET, SO_MAX_PACING_RATE, &rate, 8, &res),
+			 0);
 	ck_assert_int_eq(res.todo, AOPT_TO_STACK);
 	ck_assert_int_eq(res.option, NS_SO_MAX_PACING_RATE);
 	ck_assert_int_eq(res.value, 1000000);
@@ -378,8 +378,8 @@ START_TEST(pacing_rate_goes_to_the_stack_in_32_bits_or_64)
 	ck_assert_int_eq(
 		aopt_set(&values, AF_INET, SOL_SOCKET, SO_MAX_PACING_RATE, &large, 8, &res), 0);
 	ck_assert_int_eq(res.value, -1);
-	ck_assert_int_eq(
-		aopt_set(&values, AF_INET, SOL_SOCKET, SO_MAX_PACING_RATE, &all, 8, &res), 0);
+	ck_assert_int_eq(aopt_set(&values, AF_INET, SOL_SOCKET, SO_MAX_PACING_RATE, &all, 8, &res),
+			 0);
 	ck_assert_int_eq(res.value, -1);
 }
 END_TEST
@@ -401,8 +401,8 @@ START_TEST(congestion_names_are_those_of_the_stack)
 			aopt_get(&values, AF_INET, IPPROTO_TCP, TCP_CONGESTION, 16, true, &res), 0);
 		ck_assert_str_eq((const char *)res.buf, names[i]);
 	}
-	ck_assert_int_eq(
-		aopt_set(&values, AF_INET, IPPROTO_TCP, TCP_CONGESTION, "vegas", 5, &res), -ENOENT);
+	ck_assert_int_eq(aopt_set(&values, AF_INET, IPPROTO_TCP, TCP_CONGESTION, "vegas", 5, &res),
+			 -ENOENT);
 }
 END_TEST
 
