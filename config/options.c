@@ -126,6 +126,16 @@ static const char *check_ifname(const char *v)
 	return NULL;
 }
 
+static const char *check_sysctl(const char *v)
+{
+	size_t len = strcspn(v, "=");
+
+	if (strncmp(v, "net.", 4) != 0 || len >= 64 || !v[len] || !v[len + 1] || strlen(v) >= 128 ||
+	    strspn(v, "abcdefghijklmnopqrstuvwxyz0123456789_.") != len)
+		return "net.NAME=VALUE";
+	return NULL;
+}
+
 static_assert(sizeof(enum config_network) == sizeof(unsigned int), "enum fields are set as uint");
 
 /* NOLINTBEGIN(bugprone-macro-parentheses): the arguments are whole initialisers */
@@ -220,6 +230,25 @@ static int put_str(struct sluice_config *cfg, const struct option_row *o, const 
 	free(get_str(cfg, o));
 	memcpy(field_of(cfg, o), &copy, sizeof(copy));
 	return 0;
+}
+
+/* The values of an option that may be given again, a line each. */
+static int add_line(struct sluice_config *cfg, const struct option_row *o, const char *value)
+{
+	const char *old = get_str(cfg, o);
+	size_t size = (old ? strlen(old) + 1 : 0) + strlen(value) + 1;
+	char *both;
+	int r;
+
+	if (!old)
+		return put_str(cfg, o, value);
+	both = malloc(size);
+	if (!both)
+		return -ENOMEM;
+	(void)snprintf(both, size, "%s\n%s", old, value);
+	r = put_str(cfg, o, both);
+	free(both);
+	return r;
 }
 
 static void put_uint(struct sluice_config *cfg, const struct option_row *o, unsigned int value)
@@ -388,7 +417,7 @@ static int set_str(const struct parse *p, const struct option_row *o, const char
 	must = o->check(value);
 	if (must)
 		return refuse(p, o->name, "is '%.60s', but must be %s", value, must);
-	r = put_str(p->cfg, o, value);
+	r = o->flags & OPT_F_MANY ? add_line(p->cfg, o, value) : put_str(p->cfg, o, value);
 	if (r)
 		(void)snprintf(p->errbuf, p->errlen, "no memory for option --%s", o->name);
 	return r;
@@ -708,6 +737,9 @@ int config_parse_args(struct sluice_config *cfg, int argc, char **argv, char *er
 	is_plain = !r && !cfg->help && !cfg->version && cfg->role == CONFIG_ROLE_MONITOR;
 	if (is_plain)
 		r = load_file(&p, given & (UINT64_C(1) << (row_find("config", 6) - config_rows)));
+	for (size_t i = 0; !r && i < config_row_cnt; i++)
+		if (config_rows[i].flags & OPT_F_MANY && given & UINT64_C(1) << i)
+			(void)put_str(cfg, &config_rows[i], NULL); /* flags override the file */
 	if (!r)
 		r = parse_flags(&p, argc, argv, false, &given);
 	if (!r && is_plain)
@@ -718,6 +750,17 @@ int config_parse_args(struct sluice_config *cfg, int argc, char **argv, char *er
 		config_done(cfg);
 	}
 	return r;
+}
+
+/* @value: NULL when it was not given; a flag for each of its lines */
+static void print_str(const struct option_row *o, const char *value, FILE *out)
+{
+	while (value && *value) {
+		int len = (int)strcspn(value, "\n");
+
+		(void)fprintf(out, "--%s=%.*s\n", o->name, len, value);
+		value += len + (value[len] == '\n');
+	}
 }
 
 void config_print_flags(const struct sluice_config *cfg, FILE *out)
@@ -744,8 +787,7 @@ void config_print_flags(const struct sluice_config *cfg, FILE *out)
 					      config_word_of(o, get_uint(cfg, o)));
 			break;
 		case OPTION_STR:
-			if (get_str(cfg, o))
-				(void)fprintf(out, "--%s=%s\n", o->name, get_str(cfg, o));
+			print_str(o, get_str(cfg, o), out);
 			break;
 		}
 	}

@@ -12,6 +12,8 @@ enum option_flag {
 	OPT_F_FLAG_ONLY = 1u << 1,
 	OPT_F_ACTION = 1u << 2,
 	OPT_F_RESTORE = 1u << 3,
+	OPT_F_MANY =
+		1u << 4, /* a string that may be given again; the values are lines of the field */
 };
 
 enum option_kind { OPTION_BOOL, OPTION_UINT, OPTION_ENUM, OPTION_STR };

@@ -105,6 +105,19 @@ static const char *const congestion_names[NS_CC_COUNT] = {
 	[NS_CC_BBR] = "bbr",
 };
 
+const char *aopt_congestion_name(int algorithm)
+{
+	return congestion_names[algorithm];
+}
+
+int aopt_congestion_find(const char *name)
+{
+	for (int i = 0; i < NS_CC_COUNT; i++)
+		if (strcmp(name, congestion_names[i]) == 0)
+			return i;
+	return -ENOENT;
+}
+
 /* Rows of agent_options.def; those of datagrams follow. */
 static const size_t stream_row_cnt =
 /* NOLINTNEXTLINE(bugprone-macro-parentheses) - a term of the sum */

@@ -78,6 +78,11 @@ ns_must_check int aopt_set(struct aopt_values *v, int family, int level, int nam
 ns_must_check int aopt_get(const struct aopt_values *v, int family, int level, int name, int room,
 			   bool is_connected, struct aopt_result *ret_result);
 
+/** aopt_congestion_name() - the name of an enum ns_cc, which is in range */
+const char *aopt_congestion_name(int algorithm);
+/** aopt_congestion_find() - Return: the enum ns_cc of a name, or -ENOENT */
+int aopt_congestion_find(const char *name);
+
 /** aopt_opts() - the options that the stack must be told: those that differ from its defaults */
 void aopt_opts(const struct aopt_values *v, struct ipc_opts *ret_opts);
 

@@ -2,7 +2,7 @@
 /*
  * ctl_client.c - `sluicectl list`, `state`, `stats`, `links` and `sockets`: questions to running monitors
  *
- * Each sandbox has a directory of its own under the state directory, named by its id, and its monitor
+ * Theory of operation: each sandbox has a directory of its own under the state directory, named by its id, and its monitor
  * listens there on ctl.sock: one word and a newline go in, one line of JSON comes out. A directory
  * whose socket nobody answers belongs to a monitor that was killed; its journal waits for
  * `sluiced --restore`.
@@ -94,7 +94,7 @@ static int line_read(int fd, char **ret_line)
 static int ctl_request(const char *state_dir, const char *id, const char *word,
 		       struct json_object **ret_answer)
 {
-	char request[32];
+	char request[256];
 	char *line = NULL;
 	int len = snprintf(request, sizeof(request), "%s\n", word);
 	int fd;
@@ -264,7 +264,10 @@ static int ask_one(const char *state_dir, const char *id, const char *word)
 
 int ctl_ask(const char *state_dir, int argc, char **argv)
 {
-	if (argc > 2) {
+	bool has_value = argc == 3 && !strcmp(argv[0], "sysctl");
+	char word[200];
+
+	if (argc > 2 && !has_value) {
 		(void)fprintf(stderr, "sluicectl: %s takes one id at most\n", argv[0]);
 		return CTL_USAGE;
 	}
@@ -274,5 +277,32 @@ int ctl_ask(const char *state_dir, int argc, char **argv)
 		(void)fprintf(stderr, "sluicectl: %.60s cannot be the id of a sandbox\n", argv[1]);
 		return CTL_USAGE;
 	}
-	return ask_one(state_dir, argv[1], argv[0]);
+	if (!has_value)
+		return ask_one(state_dir, argv[1], argv[0]);
+	if (snprintf(word, sizeof(word), "sysctl %s", argv[2]) >= (int)sizeof(word)) {
+		(void)fprintf(stderr, "sluicectl: %.60s... is too long\n", argv[2]);
+		return CTL_USAGE;
+	}
+	return ask_one(state_dir, argv[1], word);
+}
+
+/* A sandbox that does not answer has its line in the list. */
+static int ignored_one(const char *state_dir, const char *id, const char *word)
+{
+	struct json_object *answer = NULL, *ignored;
+
+	if (ctl_request(state_dir, id, word, &answer) == 0 &&
+	    json_object_object_get_ex(answer, "ignored", &ignored) &&
+	    json_object_is_type(ignored, json_type_array))
+		for (size_t i = 0; i < json_object_array_length(ignored); i++)
+			(void)printf("note     %s has no effect in sandbox %s\n",
+				     json_object_get_string(json_object_array_get_idx(ignored, i)),
+				     id);
+	json_object_put(answer);
+	return CTL_OK;
+}
+
+void ctl_ignored(const char *state_dir)
+{
+	(void)for_each_id(state_dir, "sysctl", ignored_one);
 }

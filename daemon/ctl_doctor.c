@@ -266,7 +266,7 @@ static void check_runtime(const char *command, const char *todo)
 	report(status || !line[0] ? SLOW : OK, status || !line[0] ? command : line, todo);
 }
 
-int ctl_doctor(int argc, char **argv)
+int ctl_doctor(const char *state_dir, int argc, char **argv)
 {
 	if (argc > 1) {
 		(void)fprintf(stderr, "sluicectl: %s takes no words\n", argv[0]);
@@ -285,6 +285,7 @@ int ctl_doctor(int argc, char **argv)
 		      "not found; install runc 1.1 or later, or use another runtime");
 	check_runtime("crun --version 2>/dev/null",
 		      "not found; install crun 1.6 or later, or use another runtime");
+	ctl_ignored(state_dir);
 	(void)puts(worst == MISSING ? "sluice cannot run here before the missing things are there."
 		   : worst == SLOW  ? "sluice can run here."
 				    : "sluice can run here, with everything.");

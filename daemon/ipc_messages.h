@@ -78,6 +78,11 @@ struct ipc_link_state {
 	uint32_t is_up;    /* 0, 1 */
 };
 
+/** struct ipc_knobs - monitor -> worker: all of them; the stack refuses what is out of range */
+struct ipc_knobs {
+	int32_t value[NS_KNOB_COUNT]; /* enum ns_knob */
+};
+
 /** struct ipc_worker_channel - monitor -> agent, fd: channel to a new worker; the old one is gone */
 struct ipc_worker_channel {
 	uint32_t generation; /* counts workers from 1 */

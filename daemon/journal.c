@@ -250,7 +250,7 @@ static int head_set(struct journal *j, struct json_object *obj)
 	return j->head ? 0 : -ENOMEM;
 }
 
-int journal_begin(struct journal *j, const struct journal_record *rec)
+int journal_update(struct journal *j, const struct journal_record *rec)
 {
 	struct json_object *obj;
 	int r = 0;
@@ -261,8 +261,13 @@ int journal_begin(struct journal *j, const struct journal_record *rec)
 	json_object_put(obj);
 	if (r < 0)
 		return log_err(r, "cannot write the journal in %s", j->dir);
-	j->steps_len = j->step_cnt = 0;
 	return journal_write(j, true);
+}
+
+int journal_begin(struct journal *j, const struct journal_record *rec)
+{
+	j->steps_len = j->step_cnt = 0;
+	return journal_update(j, rec);
 }
 
 static int steps_append(struct journal *j, const char *step)
@@ -407,12 +412,20 @@ static bool sysctl_path_is_safe(const char *path)
 {
 	static const char *const trees[] = { "ipv4/conf/", "ipv6/conf/", "ipv4/neigh/",
 					     "ipv6/neigh/" };
+	static const char *const globals[] = { "ipv4/", "core/" };
 
 	if (strstr(path, "/../") || strstr(path, "/./"))
 		return false;
 	for (size_t i = 0; i < sizeof(trees) / sizeof(trees[0]); i++)
 		if (strncmp(path, trees[i], strlen(trees[i])) == 0)
 			return true;
+	for (size_t i = 0; i < sizeof(globals) / sizeof(globals[0]); i++) {
+		size_t len = strlen(globals[i]);
+
+		if (strncmp(path, globals[i], len) == 0 && path[len] &&
+		    !path[len + strspn(path + len, "abcdefghijklmnopqrstuvwxyz0123456789_")])
+			return true;
+	}
 	return false;
 }
 

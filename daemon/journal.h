@@ -91,6 +91,15 @@ bool journal_exists(const struct journal *j);
 int journal_begin(struct journal *j, const struct journal_record *rec);
 
 /**
+ * journal_update() - the record changed; the steps that were done stay
+ * @j:		Begun or loaded
+ * @rec:	Borrowed for the call
+ *
+ * Return: 0 or negative errno, then the file is as before; a sentence was logged
+ */
+int journal_update(struct journal *j, const struct journal_record *rec);
+
+/**
  * journal_step() - note that a step was done
  * @j:		Begun or loaded
  * @step:	Name, then the link if it is about one: "move eth0"

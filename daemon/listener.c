@@ -77,6 +77,7 @@ static int state_read(struct json_object *obj, size_t fd_cnt, struct listener_st
 	struct json_object *state = member(obj, "state", json_type_object);
 	struct json_object *pid = state ? member(state, "pid", json_type_int) : NULL;
 	struct json_object *id = state ? member(state, "id", json_type_string) : NULL;
+	struct json_object *bundle = state ? member(state, "bundle", json_type_string) : NULL;
 	size_t found = 0;
 	int64_t num;
 
@@ -97,6 +98,10 @@ static int state_read(struct json_object *obj, size_t fd_cnt, struct listener_st
 		return -EINVAL;
 	ret->pid = (pid_t)num;
 	(void)snprintf(ret->id, sizeof(ret->id), "%s", json_object_get_string(id));
+	ret->bundle[0] = '\0';
+	if (bundle && json_object_get_string_len(bundle) < (int)sizeof(ret->bundle))
+		(void)snprintf(ret->bundle, sizeof(ret->bundle), "%s",
+			       json_object_get_string(bundle));
 	return 0;
 }
 

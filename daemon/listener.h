@@ -13,13 +13,16 @@ struct event_base;
 #define LISTENER_CONNS_MAX 16u        /* connections at a time */
 #define LISTENER_FDS_MAX   8u         /* descriptors of one connection */
 #define LISTENER_ID_MAX    64u /* octets of a container id with its NUL; longer ones are cut */
-#define LISTENER_WAIT_S    5   /* for the whole of the JSON */
+#define LISTENER_BUNDLE_MAX                                                                        \
+	1024u             /* octets of its bundle's path with its NUL; a longer one is left out */
+#define LISTENER_WAIT_S 5 /* for the whole of the JSON */
 
 /** struct listener_state - what the runtime said; valid during the callback */
 struct listener_state {
 	char id[LISTENER_ID_MAX];
 	pid_t pid;     /* first process of the container, in our pid namespace; 0: not told */
 	int notify_fd; /* owned by the callback */
+	char bundle[LISTENER_BUNDLE_MAX]; /* empty: not told */
 };
 
 struct listener;

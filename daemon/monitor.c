@@ -21,7 +21,7 @@
  * Invariants: whatever way the loop is left, takeover_restore() was tried. A monitor that is killed
  * leaves the journal, and its successor of the same id begins by giving back.
  *
- * Time: ev_tick looks once a second whether container and namespace are still there.
+ * Time: ev_tick looks once a second whether container and namespace are still there, and at sysctls.
  *
  * Syscalls: #syscalls monitor: epoll_wait epoll_ctl rt_sigaction stat poll pidfd_open
  */
@@ -133,6 +133,8 @@ static int monitor_take(struct monitor *m, int ctr_fd, pid_t pid)
 	if (r == 0)
 		r = monitor_links_watch(m);
 	if (r == 0)
+		r = monitor_knobs_take(m);
+	if (r == 0)
 		log_notice("took the network of %s: %zu of %zu links are carried", m->cfg->id,
 			   plan_carried_cnt(&m->take.rec.snap.plan),
 			   m->take.rec.snap.plan.link_cnt);
@@ -230,6 +232,7 @@ static void on_state(void *ctx, const struct listener_state *state)
 			monitor_stop(m, EXIT_FAILURE);
 		return;
 	}
+	monitor_knobs_bundle(m, state->bundle);
 	if (state->pid)
 		log_info("container %s, process %d, was handed over", state->id, (int)state->pid);
 	else
@@ -261,6 +264,8 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
 	if (monitor_notify_prune(m) == 0 && before != 0 && m->cfg->pid == 0 &&
 	    !monitor_container_is_alive(m))
 		monitor_container_ended(m);
+	if (!m->is_stopping)
+		monitor_knobs_tick(m);
 	if (!m->is_stopping && m->cfg->netns && m->take.is_taken && netns_path_is_gone(m)) {
 		log_notice("%s is gone", m->cfg->netns);
 		monitor_stop(m, EXIT_SUCCESS);
@@ -431,6 +436,7 @@ static void monitor_done(struct monitor *m)
 	child_abandon(&m->agent);
 	child_abandon(&m->worker);
 	monitor_links_done(m);
+	monitor_knobs_done(m);
 	if (m->take.is_taken && takeover_restore(&m->take) < 0)
 		m->exit_status = EXIT_FAILURE;
 	monitor_pcap_close(m);

@@ -190,6 +190,8 @@ static int worker_start(struct monitor *m)
 		      2 + (uint32_t)cnt + (pcap_fd >= 0));
 	if (r == 0)
 		monitor_links_tell(m);
+	if (r == 0)
+		monitor_knobs_tell(m);
 	return r;
 }
 

@@ -2,10 +2,14 @@
 /*
  * monitor_ctl - the operator's questions
  *
+ * Theory of operation: a request is a word, here with who answers it.
+ *
  *   state      what runs, which links are taken: answered from memory
  *   stats      counters of worker and agent: {"worker":{name:number},"agent":{...}}
  *   links      lines of the worker about its links: {"worker":[line, ...]}
  *   sockets    lines of the worker about its sockets, likewise
+ *   sysctl     the stack's knobs, {"sysctls":{name:value},"ignored":[name, ...]}; with name=value behind it,
+ *              after turning that one
  *
  * A question to a child carries the number of its slot and a count; its lines are collected until the
  * last. A child that dies or takes longer than ASK_MAX_S leaves its part out, and the answer says so.
@@ -13,9 +17,11 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <json-c/json.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/knobs.h"
 #include "daemon/monitor_int.h"
 
 #define ASK_MAX_S    2
@@ -164,6 +170,33 @@ static int ask_begin(struct monitor *m, uint32_t ctl_token, uint32_t kind)
 	return 0;
 }
 
+/* @rest: empty, or a blank and "name=value". */
+static struct json_object *sysctl_json(struct monitor *m, const char *rest)
+{
+	const char *eq = strchr(rest, '=');
+	char name[KNOBS_NAME_MAX];
+	struct json_object *obj;
+	int r = 0;
+
+	if (!m->knobs)
+		r = -ENODEV;
+	else if (*rest && (!eq || eq - rest - 1 >= (ptrdiff_t)sizeof(name)))
+		r = -EINVAL;
+	if (r == 0 && *rest) {
+		(void)snprintf(name, sizeof(name), "%.*s", (int)(eq - rest - 1), rest + 1);
+		r = monitor_knobs_set(m, name, eq + 1);
+		monitor_knobs_tell(m);
+	}
+	obj = monitor_knobs_json(m);
+	if (r < 0)
+		put(obj, "error",
+		    json_object_new_string(r == -ENODEV   ? "no namespace is taken yet"
+					   : r == -ENOENT ? "the stack has no such knob"
+					   : r == -ERANGE ? "the stack has no such value"
+							  : "that is no value of it"));
+	return obj;
+}
+
 void monitor_ctl_request(void *ctx, uint32_t token, const char *word)
 {
 	static const struct {
@@ -181,13 +214,17 @@ void monitor_ctl_request(void *ctx, uint32_t token, const char *word)
 		ctl_server_answer(m->ctl, token, state_json(m));
 		return;
 	}
+	if (strncmp(word, "sysctl", 6) == 0 && (!word[6] || word[6] == ' ')) {
+		ctl_server_answer(m->ctl, token, sysctl_json(m, word + 6));
+		return;
+	}
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (strcmp(word, rows[i].word) == 0 && ask_begin(m, token, rows[i].kind) == 0)
 			return;
 	err = json_object_new_object();
 	put(err, "error",
 	    json_object_new_string(
-		    "cannot answer that; the requests are state, stats, links, sockets"));
+		    "cannot answer that; the requests are state, stats, links, sockets, sysctl"));
 	ctl_server_answer(m->ctl, token, err);
 }
 

@@ -65,6 +65,7 @@ struct monitor {
 	size_t notify_cnt;
 
 	struct monitor_links *links; /* NULL until taken */
+	struct monitor_knobs *knobs; /* NULL until taken */
 	struct monitor_pcap *pcap;   /* NULL without --pcap */
 	struct listener *listener;
 	struct ctl_server *ctl;
@@ -165,6 +166,59 @@ void monitor_links_tell(struct monitor *m);
  * @m:		Monitor
  */
 void monitor_links_done(struct monitor *m);
+
+/* monitor_knobs.c */
+
+/**
+ * monitor_knobs_take() - read the container's sysctls, write those of --sysctl
+ * @m:		Monitor with a taken namespace
+ *
+ * Return: 0 or negative errno; a sentence was logged
+ */
+int monitor_knobs_take(struct monitor *m);
+
+/**
+ * monitor_knobs_tick() - tell the worker of sysctls that changed; once a second
+ * @m:		Monitor
+ */
+void monitor_knobs_tick(struct monitor *m);
+
+/**
+ * monitor_knobs_tell() - a new worker only has the stack's defaults
+ * @m:		Monitor
+ */
+void monitor_knobs_tell(struct monitor *m);
+
+/**
+ * monitor_knobs_set() - the operator turns one
+ * @m:		Monitor with a taken namespace
+ * @sysctl:	"net.ipv4.tcp_rmem"
+ * @value:	Its words; "-" for one that stays
+ *
+ * Return: 0 or what knobs_set() says; a sentence was logged
+ */
+int monitor_knobs_set(struct monitor *m, const char *sysctl, const char *value);
+
+/**
+ * monitor_knobs_bundle() - warn of what a container asks for and the stack has not
+ * @m:		Monitor
+ * @bundle:	Its OCI bundle, may be empty
+ */
+void monitor_knobs_bundle(struct monitor *m, const char *bundle);
+
+/**
+ * monitor_knobs_json() - {"sysctls": {name: value}, "ignored": [name]}
+ * @m:		Monitor
+ *
+ * Return: a new reference
+ */
+struct json_object *monitor_knobs_json(const struct monitor *m);
+
+/**
+ * monitor_knobs_done() - before the restore: what somebody wrote after us is not given back
+ * @m:		Monitor
+ */
+void monitor_knobs_done(struct monitor *m);
 
 /* monitor_pcap.c */
 

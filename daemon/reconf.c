@@ -149,8 +149,16 @@ static bool sysctl_is_of(const struct sysctl_value *v, const char *link_name)
 	return at && strncmp(at + 1, link_name, len) == 0 && at[1 + len] == '/';
 }
 
+/* Of no link: the daemon wrote it. */
+static bool sysctl_is_global(const struct sysctl_value *v)
+{
+	return !strstr(v->path, "/conf/") && !strstr(v->path, "/neigh/");
+}
+
 static bool sysctl_is_ours(const struct reconf *rc, const struct sysctl_value *v)
 {
+	if (sysctl_is_global(v))
+		return true;
 	for (size_t i = 0; i < rc->snap->plan.link_cnt; i++)
 		if (rc->is_wanted[i] && sysctl_is_of(v, rc->snap->plan.links[i].name))
 			return true;

@@ -20,6 +20,8 @@ static const char usage[] = "Usage: sluicectl [--state-dir=DIR] COMMAND\n"
 			    "  stats [ID]    its counters, as JSON\n"
 			    "  links [ID]    its links, as JSON\n"
 			    "  sockets [ID]  its sockets, as JSON\n"
+			    "  sysctl [ID [NAME=VALUE]]\n"
+			    "                its knobs, as JSON; turn one of them\n"
 			    "  profile [--listener=PATH] [--metadata=TEXT] [--format=oci|docker]\n"
 			    "                the seccomp profile of a container\n"
 			    "  doctor        can this host run sluice?\n\n"
@@ -45,7 +47,7 @@ const char *ctl_option(int argc, char **argv, int *i, const char *name)
 static int command_run(const char *state_dir, int argc, char **argv)
 {
 	/* Words that the monitor answers: monitor_ctl.c. */
-	static const char *const requests[] = { "state", "stats", "links", "sockets" };
+	static const char *const requests[] = { "state", "stats", "links", "sockets", "sysctl" };
 
 	if (!strcmp(argv[0], "list"))
 		return ctl_list(state_dir, argc, argv);
@@ -55,7 +57,7 @@ static int command_run(const char *state_dir, int argc, char **argv)
 	if (!strcmp(argv[0], "profile"))
 		return ctl_profile(argc, argv);
 	if (!strcmp(argv[0], "doctor"))
-		return ctl_doctor(argc, argv);
+		return ctl_doctor(state_dir, argc, argv);
 	(void)fprintf(stderr, "sluicectl: %.60s is not a command; see sluicectl --help\n", argv[0]);
 	return CTL_USAGE;
 }

@@ -36,20 +36,28 @@ int ctl_list(const char *state_dir, int argc, char **argv);
  * ctl_ask() - send a request to one sandbox or to all and print the answers as JSON
  * @state_dir:	where their directories are
  * @argc:	number of words
- * @argv:	"state", "stats", "links" or "sockets", which is also the request, then perhaps the id
+ * @argv:	"state", "stats", "links", "sockets" or "sysctl", which is also the request, then perhaps the
+ *		id, then for "sysctl" perhaps NAME=VALUE
  *
  * Return: exit status
  */
 int ctl_ask(const char *state_dir, int argc, char **argv);
 
 /**
- * ctl_doctor() - check whether this host can run sluice
+ * ctl_ignored() - one line for each sysctl that a running sandbox was asked for and has not
+ * @state_dir:	where their directories are
+ */
+void ctl_ignored(const char *state_dir);
+
+/**
+ * ctl_doctor() - check whether this host can run sluice, and list sysctls that have no effect
+ * @state_dir:	where the sandboxes' directories are
  * @argc:	number of words
  * @argv:	"doctor"
  *
  * Return: exit status, CTL_FAILED if something needed is missing
  */
-int ctl_doctor(int argc, char **argv);
+int ctl_doctor(const char *state_dir, int argc, char **argv);
 
 /**
  * ctl_option() - read "--name value" or "--name=value"

@@ -132,6 +132,15 @@ static int restore_configure(struct takeover *t)
 	return first;
 }
 
+/* Whether a link that was there a moment ago is gone; it is not wanted from now on. */
+static bool has_lost_link(struct takeover *t)
+{
+	bool was_wanted[PLAN_LINKS_MAX];
+
+	memcpy(was_wanted, t->is_wanted, sizeof(was_wanted));
+	return restore_locate(t) == 0 && memcmp(was_wanted, t->is_wanted, sizeof(was_wanted)) != 0;
+}
+
 static int restore_steps(struct takeover *t)
 {
 	int r = 0;
@@ -147,7 +156,13 @@ static int restore_steps(struct takeover *t)
 		r = restore_locate(t);
 	if (r == 0)
 		r = take_step_each(t, "unquiet", TAKE_STRIP, restore_unquiet);
-	return r < 0 ? r : restore_configure(t);
+	if (r < 0)
+		return r;
+	r = restore_configure(t);
+	/* A container that ends takes its links with it, perhaps under our hands: only the rest counts. */
+	if (r < 0 && has_lost_link(t))
+		r = restore_configure(t);
+	return r;
 }
 
 /* The last of the sandbox: our namespace and the journal. */

@@ -366,6 +366,17 @@ static int on_link_state(void *ctx, struct ipc_msg *m)
 	return 0;
 }
 
+static int on_knobs(void *ctx, struct ipc_msg *m)
+{
+	struct worker *w = ctx;
+	const struct ipc_knobs *b = IPC_BODY(m, ipc_knobs);
+
+	for (int i = 0; i < NS_KNOB_COUNT; i++)
+		if (ns_stack_set_knob(w->stack, (enum ns_knob)i, b->value[i]) < 0)
+			return -EPROTO;
+	return 0;
+}
+
 /** struct report - text for the operator, sent in pieces */
 struct report {
 	struct worker *w;
@@ -484,5 +495,6 @@ static int on_stats_req(void *ctx, struct ipc_msg *m)
 const ipc_handler_fn worker_monitor_handlers[IPC_TYPE_COUNT] = {
 	[IPC_STOP] = on_stop,
 	[IPC_LINK_STATE] = on_link_state,
+	[IPC_KNOBS] = on_knobs,
 	[IPC_STATS_REQ] = on_stats_req,
 };

@@ -159,6 +159,9 @@ static const char *random_value(const struct option_row *o, char *buf)
 	if (!strcmp(o->name, "id")) {
 		buf[0] = 'a';
 		(void)random_text(id_chars, CONFIG_ID_MAX - 1, buf + 1);
+	} else if (o->flags & OPT_F_MANY) {
+		(void)sprintf(buf, "net.ipv4.tcp_%c=%zu %zu", (char)('a' + rnd(26)), rnd(100),
+			      rnd(100));
 	} else if (!strcmp(o->name, "tap")) {
 		(void)random_text("abc019-_.=#", 13, buf + 1);
 		buf[0] = 't';
@@ -310,6 +313,37 @@ START_TEST(flags_override_the_file)
 	config_done(&cfg);
 	(void)close(fd);
 	(void)unlink(path);
+}
+END_TEST
+
+START_TEST(an_option_that_may_be_given_again_keeps_all_values)
+{
+	char path[] = "/tmp/test_options.XXXXXX";
+	int fd = mkstemp(path);
+	static const char text[] = "sysctl = net.ipv4.tcp_rmem=1 2 \nsysctl=net.core.x=3\n";
+	struct sluice_config cfg;
+	char line[256], *printed;
+	size_t len;
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(write(fd, text, sizeof(text) - 1), (int)sizeof(text) - 1);
+	(void)snprintf(line, sizeof(line), "--netns /run/netns/a --config=%s", path);
+	expect_accepted(line, &cfg);
+	ck_assert_str_eq(cfg.sysctl, "net.ipv4.tcp_rmem=1 2\nnet.core.x=3");
+	flags_print(&cfg, &printed, &len);
+	ck_assert_ptr_nonnull(
+		strstr(printed, "--sysctl=net.ipv4.tcp_rmem=1 2\n--sysctl=net.core.x=3\n"));
+	free(printed);
+	config_done(&cfg);
+	(void)snprintf(line, sizeof(line),
+		       "--netns /run/netns/a --config=%s --sysctl net.a=4 --sysctl net.b=5", path);
+	expect_accepted(line, &cfg);
+	ck_assert_str_eq(cfg.sysctl, "net.a=4\nnet.b=5");
+	config_done(&cfg);
+	(void)close(fd);
+	(void)unlink(path);
+	expect_refused("--netns /run/netns/a --sysctl kernel.x=1", "net.NAME=VALUE");
+	expect_refused("--netns /run/netns/a --sysctl net.ipv4.x", "net.NAME=VALUE");
 }
 END_TEST
 
@@ -554,6 +588,7 @@ int main(void)
 	tcase_add_test(tc, flags_to_configuration_to_flags_is_the_identity);
 	tcase_add_test(tc, file_and_flags_give_the_same_configuration);
 	tcase_add_test(tc, flags_override_the_file);
+	tcase_add_test(tc, an_option_that_may_be_given_again_keeps_all_values);
 	tcase_add_test(tc, defaults_are_those_of_the_design);
 	tcase_add_test(tc, booleans_stand_alone_or_take_true_or_false);
 	tcase_add_loop_test(tc, bad_values_are_refused_in_one_sentence, 0, 23);
