@@ -11,3 +11,13 @@ struct hash_key {
 
 /** hash_sip() - SipHash-2-4 of @len octets (Aumasson, Bernstein 2012) */
 uint64_t hash_sip(const struct hash_key *key, const void *data, size_t len);
+
+/** hash_bucket_cnt() - buckets of a table for @cap entries: a power of two, 16 at least, @most (one, too) at most */
+static inline uint32_t hash_bucket_cnt(uint32_t cap, uint32_t most)
+{
+	uint32_t cnt = 16;
+
+	while (cnt < cap && cnt < most)
+		cnt *= 2;
+	return cnt;
+}

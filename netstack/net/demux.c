@@ -9,8 +9,8 @@
  *   binds      by local port: everything that claims a port, connections that were given one too
  *   listeners  by local port: the few of @binds that listen, so that a SYN never walks past the
  *              thousands of connections that share the listener's port
- * The first doubles with its load, up to the connection cap; the others have a fixed size, there are
- * only so many ports. A bind that listens is in both of the last two (by @hash and by @conn_hash).
+ * The first doubles with its load, up to the connection cap; the others have the size that the cap on
+ * sockets gives them, there are only so many ports. A bind that listens is in both of the last two (by @hash and by @conn_hash).
  *
  * Ownership: members are embedded in the transport's objects, which take them out before they go.
  *
@@ -28,8 +28,8 @@
 
 enum {
 	CONN_BUCKETS_MIN = 256,
-	BIND_BUCKETS = 4096,
-	LISTENER_BUCKETS = 256,
+	BIND_BUCKETS_MAX = 4096,
+	LISTENER_BUCKETS_MAX = 256,
 	EPHEMERAL_MIN = 32768, /* without knobs; linux: net.ipv4.ip_local_port_range */
 	EPHEMERAL_MAX = 60999,
 };
@@ -42,8 +42,8 @@ struct demux {
 	uint32_t bucket_max;
 	uint32_t conn_cnt;
 	uint32_t next_ephemeral; /* RFC 6056 3.3.3 */
-	struct list binds[BIND_BUCKETS];
-	struct list listeners[LISTENER_BUCKETS];
+	uint32_t bind_mask, listener_mask;
+	struct list *binds, *listeners;
 };
 
 static uint8_t *put(uint8_t *to, const void *from, size_t len)
@@ -87,10 +87,11 @@ static struct list *buckets_new(uint32_t cnt)
  * demux_new() - empty tables
  * @key:	Secret of the stack; copied
  * @conn_cap:	Connections at most: bounds the table, not the count, which the transport keeps
+ * @sock_cap:	Sockets with a port of their own at most, in the same way
  *
  * Return: the demultiplexer, or NULL without memory
  */
-struct demux *demux_new(const struct hash_key *key, uint32_t conn_cap)
+struct demux *demux_new(const struct hash_key *key, uint32_t conn_cap, uint32_t sock_cap)
 {
 	struct demux *d = calloc(1, sizeof(*d));
 
@@ -100,16 +101,15 @@ struct demux *demux_new(const struct hash_key *key, uint32_t conn_cap)
 	d->bucket_cnt = d->bucket_max = CONN_BUCKETS_MIN;
 	while (d->bucket_max < conn_cap && d->bucket_max < UINT32_MAX / 2 + 1)
 		d->bucket_max *= 2;
+	d->bind_mask = hash_bucket_cnt(sock_cap, BIND_BUCKETS_MAX) - 1;
+	d->listener_mask = hash_bucket_cnt(sock_cap, LISTENER_BUCKETS_MAX) - 1;
 	d->conns = buckets_new(d->bucket_cnt);
-	if (!d->conns) {
-		free(d);
-		return NULL;
-	}
-	for (uint32_t i = 0; i < BIND_BUCKETS; i++)
-		list_init(&d->binds[i]);
-	for (uint32_t i = 0; i < LISTENER_BUCKETS; i++)
-		list_init(&d->listeners[i]);
-	return d;
+	d->binds = buckets_new(d->bind_mask + 1);
+	d->listeners = buckets_new(d->listener_mask + 1);
+	if (d->conns && d->binds && d->listeners)
+		return d;
+	demux_free(d);
+	return NULL;
 }
 
 /** demux_follow_knobs() - from now on the ports that are chosen are those of net.ipv4.ip_local_port_range */
@@ -125,6 +125,8 @@ void demux_free(struct demux *d)
 		return;
 	NS_BUG_ON(d->conn_cnt != 0);
 	free(d->conns);
+	free(d->binds);
+	free(d->listeners);
 	free(d);
 }
 
@@ -212,7 +214,7 @@ static int listener_score(const struct demux_bind *b, const struct ns_endpoint *
 
 struct demux_bind *demux_find_listener(struct demux *d, const struct demux_key *k)
 {
-	struct list *bucket = &d->listeners[k->local.port % LISTENER_BUCKETS];
+	struct list *bucket = &d->listeners[k->local.port & d->listener_mask];
 	struct demux_bind *best = NULL;
 	int best_score = 0;
 	uint32_t same_cnt = 0;
@@ -276,7 +278,7 @@ static bool is_conflict(const struct demux_bind *b, const struct ns_endpoint *lo
 static bool has_conflict(const struct demux *d, const struct demux_bind *b,
 			 const struct ns_endpoint *local)
 {
-	list_for_each (n, &d->binds[local->port % BIND_BUCKETS])
+	list_for_each (n, &d->binds[local->port & d->bind_mask])
 		if (is_conflict(b, local, list_entry(n, struct demux_bind, hash)))
 			return true;
 	return false;
@@ -288,7 +290,7 @@ static void bind_add(struct demux *d, struct demux_bind *b, const struct ns_endp
 	b->is_bound = true;
 	b->is_listening = false;
 	list_init(&b->conn_hash);
-	list_push(&d->binds[local->port % BIND_BUCKETS], &b->hash);
+	list_push(&d->binds[local->port & d->bind_mask], &b->hash);
 }
 
 /* RFC 6056 3.3.3: a start that depends on the endpoints and a secret, and a counter that moves on. */
@@ -355,7 +357,7 @@ static bool has_named_bind(const struct demux *d, const struct ns_endpoint *loca
 {
 	const struct demux_bind wish = { .local = *local };
 
-	list_for_each (n, &d->binds[local->port % BIND_BUCKETS]) {
+	list_for_each (n, &d->binds[local->port & d->bind_mask]) {
 		const struct demux_bind *b = list_entry(n, struct demux_bind, hash);
 
 		if (!b->is_ephemeral && b->local.port == local->port && overlaps(b, &wish))
@@ -387,7 +389,7 @@ int demux_listen(struct demux *d, struct demux_bind *b)
 	NS_BUG_ON(!b->is_bound);
 	if (b->is_listening)
 		return 0;
-	list_for_each (n, &d->listeners[b->local.port % LISTENER_BUCKETS]) {
+	list_for_each (n, &d->listeners[b->local.port & d->listener_mask]) {
 		const struct demux_bind *other = list_entry(n, struct demux_bind, conn_hash);
 
 		if (other->local.port == b->local.port && overlaps(other, b) &&
@@ -395,7 +397,7 @@ int demux_listen(struct demux *d, struct demux_bind *b)
 			return -EADDRINUSE;
 	}
 	b->is_listening = true;
-	list_push(&d->listeners[b->local.port % LISTENER_BUCKETS], &b->conn_hash);
+	list_push(&d->listeners[b->local.port & d->listener_mask], &b->conn_hash);
 	return 0;
 }
 

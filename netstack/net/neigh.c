@@ -43,7 +43,7 @@
 #include "net/proto.h"
 
 enum {
-	BUCKETS = 1024,
+	BUCKETS_MAX = 1024,
 	PROBES_MAX = 3,     /* linux mcast_solicit, ucast_solicit */
 	QUEUE_FRAMES = 64,  /* the longest datagram in fragments, as linux unres_qlen_bytes lets */
 	QUEUE_LEN = 131072, /* octets */
@@ -63,7 +63,8 @@ struct neigh_table {
 	uint64_t reachable_ns;
 	struct neigh *last; /* the last one used: a bulk transfer never hashes */
 	struct list lru;
-	struct list buckets[BUCKETS];
+	uint32_t bucket_cnt;
+	struct list buckets[];
 };
 
 #define S(name_) (1u << NEIGH_##name_)
@@ -140,7 +141,7 @@ static struct list *bucket_of(struct neigh_table *t, const struct link *l,
 
 	memcpy(buf, addr->b, sizeof(addr->b));
 	memcpy(buf + sizeof(addr->b), &l->id, sizeof(l->id));
-	return &t->buckets[hash_sip(&t->core->key, buf, sizeof(buf)) % BUCKETS];
+	return &t->buckets[hash_sip(&t->core->key, buf, sizeof(buf)) % t->bucket_cnt];
 }
 
 static bool is_neigh(const struct neigh *n, const struct link *l, const struct ns_addr *addr)
@@ -282,11 +283,13 @@ static void touch(struct neigh *n)
  */
 struct neigh_table *neigh_table_new(struct ns_core *core, const struct neigh_ops *ops, void *ctx)
 {
-	struct neigh_table *t = calloc(1, sizeof(*t));
+	uint32_t bucket_cnt = hash_bucket_cnt(core->limits.neighbours, BUCKETS_MAX);
+	struct neigh_table *t = calloc(1, sizeof(*t) + bucket_cnt * sizeof(t->buckets[0]));
 	uint16_t rnd;
 
 	if (!t)
 		return NULL;
+	t->bucket_cnt = bucket_cnt;
 	t->core = core;
 	t->ops = *ops;
 	t->ctx = ctx;
@@ -295,7 +298,7 @@ struct neigh_table *neigh_table_new(struct ns_core *core, const struct neigh_ops
 	/* permanent entries come from the configuration and have no cap of their own */
 	pool_init(&t->pool, "neigh", sizeof(struct neigh), UINT32_MAX, core->limits.neighbours);
 	list_init(&t->lru);
-	for (uint32_t i = 0; i < BUCKETS; i++)
+	for (uint32_t i = 0; i < t->bucket_cnt; i++)
 		list_init(&t->buckets[i]);
 	return t;
 }
@@ -303,7 +306,7 @@ struct neigh_table *neigh_table_new(struct ns_core *core, const struct neigh_ops
 /* Every entry over @l, or over any link when it is NULL. */
 static void flush(struct neigh_table *t, const struct link *l, bool has_permanent)
 {
-	for (uint32_t i = 0; i < BUCKETS; i++) {
+	for (uint32_t i = 0; i < t->bucket_cnt; i++) {
 		list_for_each_safe (it, &t->buckets[i]) {
 			struct neigh *n = list_entry(it, struct neigh, hash);
 

@@ -198,7 +198,8 @@ struct demux_bind {
 	bool is_ephemeral; /* given by demux_bind_ephemeral(): others may share the port for other remotes */
 };
 
-ns_must_check struct demux *demux_new(const struct hash_key *key, uint32_t conn_cap);
+ns_must_check struct demux *demux_new(const struct hash_key *key, uint32_t conn_cap,
+				      uint32_t sock_cap);
 void demux_follow_knobs(struct demux *d, const struct ns_core *core);
 void demux_free(struct demux *d);
 struct demux_conn *demux_find_conn(struct demux *d, const struct demux_key *k);

@@ -44,7 +44,8 @@ struct tcp *tcp_new(struct ns_core *core, struct net *net, const struct user_ops
 	t->core = core;
 	t->net = net;
 	t->users = *users;
-	t->demux = demux_new(&core->key, lim->sockets + lim->timewait + TCP_HALFOPEN_POOL);
+	t->demux = demux_new(&core->key, lim->sockets + lim->timewait + TCP_HALFOPEN_POOL,
+			     lim->sockets);
 	if (!t->demux) {
 		free(t);
 		return NULL;

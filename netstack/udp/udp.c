@@ -44,14 +44,16 @@ enum {
 
 struct udp *udp_new(struct ns_core *core, struct net *net, const struct user_ops *users)
 {
-	struct udp *u = calloc(1, sizeof(*u));
+	uint32_t bucket_cnt = hash_bucket_cnt(core->limits.sockets, UDP_BUCKETS_MAX);
+	struct udp *u = calloc(1, sizeof(*u) + bucket_cnt * sizeof(u->buckets[0]));
 
 	if (!u)
 		return NULL;
+	u->bucket_cnt = bucket_cnt;
 	u->core = core;
 	u->net = net;
 	u->users = *users;
-	u->demux = demux_new(&core->key, 1);
+	u->demux = demux_new(&core->key, 1, core->limits.sockets);
 	if (!u->demux) {
 		free(u);
 		return NULL;
@@ -66,7 +68,7 @@ struct udp *udp_new(struct ns_core *core, struct net *net, const struct user_ops
 		  KEEP_SOCKS);
 	list_init(&u->socks);
 	list_init(&u->starved);
-	for (uint32_t i = 0; i < UDP_BUCKETS; i++)
+	for (uint32_t i = 0; i < u->bucket_cnt; i++)
 		list_init(&u->buckets[i]);
 	return u;
 }
@@ -103,7 +105,7 @@ void udp_free(struct udp *u)
 
 struct list *udp_bucket(struct udp *u, uint16_t port)
 {
-	return &u->buckets[port % UDP_BUCKETS];
+	return &u->buckets[port % u->bucket_cnt];
 }
 
 void udp_tell(const struct udp_sock *s, uint32_t mask, int err)

@@ -9,7 +9,7 @@
 #include "wire/udp.h"
 
 enum {
-	UDP_BUCKETS = 1024,
+	UDP_BUCKETS_MAX = 1024,
 	UDP_GROUPS_MAX = 20, /* groups of one socket; linux net.ipv4.igmp_max_memberships */
 	UDP_ERRORS_MAX = 16, /* errors of one socket that wait to be read */
 	UDP_PMTU_SLOTS = 64,
@@ -91,7 +91,8 @@ struct udp {
 	struct list starved;
 	uint32_t chunk_cnt, chunk_cap; /* pieces in all receive queues */
 	struct udp_pmtu pmtu[UDP_PMTU_SLOTS];
-	struct list buckets[UDP_BUCKETS];
+	uint32_t bucket_cnt;
+	struct list buckets[];
 };
 
 /* ---- udp.c ---- */

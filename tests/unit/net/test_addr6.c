@@ -224,7 +224,7 @@ static int claim(struct demux *d, struct demux_bind *b, struct ns_addr a, bool i
 
 START_TEST(rfc3493_s5_3_any_of_ipv6_claims_both_families_unless_v6only)
 {
-	struct demux *d = demux_new(&rig.core.key, 16);
+	struct demux *d = demux_new(&rig.core.key, 16, 16);
 	struct demux_bind a, b;
 	struct ns_addr v4any = ns_addr_v4(0), v4 = ns_addr_v4(RIG_US);
 
@@ -254,7 +254,7 @@ static const struct demux_bind *who_hears(struct demux *d, struct ns_addr local)
 
 START_TEST(rfc3493_s3_7_listeners_of_any_hear_what_they_claim)
 {
-	struct demux *d = demux_new(&rig.core.key, 16);
+	struct demux *d = demux_new(&rig.core.key, 16, 16);
 	struct ns_addr v4 = ns_addr_v4(RIG_US), v4any = ns_addr_v4(0);
 	struct demux_bind dual, v4only, v6only, exact;
 

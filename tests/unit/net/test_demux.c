@@ -17,7 +17,7 @@ static const struct hash_key key = { { 1, 2 } };
 
 static void setup(void)
 {
-	d = demux_new(&key, 65536);
+	d = demux_new(&key, 65536, 65536);
 	ck_assert_ptr_nonnull(d);
 }
 
@@ -260,7 +260,7 @@ START_TEST(a_port_that_was_bound_by_name_is_not_given_out)
 	struct demux_bind named[16], conn = { .is_bound = false };
 	struct ns_addr local = ns_addr_v4(1);
 	struct ns_endpoint remote = ep(2, 80);
-	struct demux *other = demux_new(&key, 1);
+	struct demux *other = demux_new(&key, 1, 1);
 
 	/* two tables with one key give out the same port: what the first one gave is taken in the second */
 	ck_assert_ptr_nonnull(other);

@@ -55,7 +55,7 @@ static void setup(void)
 	struct sockaddr_in sin = sin_of(0x7f000003, 0);
 	socklen_t len = sizeof(sin);
 
-	d = demux_new(&key, 16);
+	d = demux_new(&key, 16, 16);
 	ck_assert_ptr_nonnull(d);
 	for (int i = 0; i < SOCKS; i++)
 		twins[i].fd = -1;
