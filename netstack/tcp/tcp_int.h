@@ -61,6 +61,9 @@ enum {
 	TCP_MSS_DEFAULT6 = 1220, /* RFC 9293 3.7.1 */
 	TCP_MSS_MIN =
 		88, /* a peer's smaller wish is not obeyed: its price is ours (CVE-2019-11479) */
+	TCP_SACK_HEAD = 4,   /* octets of a SACK option before its blocks, padding too */
+	TCP_MTU_MIN4 = 68,   /* octets; RFC 791 3.2: the least that a link carries whole */
+	TCP_MTU_MIN6 = 1280, /* octets; RFC 8200 5 */
 	TCP_SNDBUF_START = 256 << 10,
 	TCP_BUF_MIN = 4096,        /* linux SOCK_MIN_*BUF in spirit */
 	TCP_OOO_SLACK = 256 << 10, /* memory the islands may hold beyond twice the receive buffer */

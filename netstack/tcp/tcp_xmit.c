@@ -31,10 +31,10 @@ static uint32_t ip_hdr_len(const struct ns_addr *a)
 uint16_t tcp_mss_for(const struct dst *d, const struct ns_addr *remote, uint16_t user_mss)
 {
 	uint32_t hdrs = ip_hdr_len(remote) + TCP_HDR_LEN;
-	uint32_t mss = d->mtu > hdrs + TCP_MSS_MIN ? d->mtu - hdrs : TCP_MSS_MIN;
+	uint32_t mss = ns_max_u(d->mtu, ns_addr_is_v4(remote) ? TCP_MTU_MIN4 : TCP_MTU_MIN6) - hdrs;
 
 	if (user_mss && user_mss < mss)
-		mss = ns_max_u(user_mss, TCP_MSS_MIN);
+		mss = user_mss;
 	return (uint16_t)ns_min_u(mss, UINT16_MAX);
 }
 
@@ -89,6 +89,15 @@ int tcp_route(struct tcp_conn *c)
 	return 0;
 }
 
+/* SACK blocks that an acknowledgement has room for on the path: on a link of 68 octets, one. */
+static uint32_t sack_fits(const struct tcp_conn *c)
+{
+	uint32_t hdrs = ip_hdr_len(&tcp_remote(c)->addr) + TCP_HDR_LEN +
+			(tcp_has(c, TCP_F_TS) ? TCP_TS_LEN : 0u) + TCP_SACK_HEAD;
+
+	return c->dst.mtu > hdrs ? (c->dst.mtu - hdrs) / sizeof(struct tcp_sack_block) : 0;
+}
+
 static void emit_opts(struct tcp_conn *c, struct tcp_emit *e, uint32_t len, struct mono now)
 {
 	bool is_open = !(e->flags & TCP_SYN);
@@ -104,6 +113,7 @@ static void emit_opts(struct tcp_conn *c, struct tcp_emit *e, uint32_t len, stru
 	if (is_open) {
 		if (len == 0 && tcp_has(c, TCP_F_SACK) && !(e->flags & TCP_RST))
 			tcp_reasm_blocks(c, o);
+		o->sack_cnt = (uint8_t)ns_min_u(o->sack_cnt, sack_fits(c));
 		return;
 	}
 	e->is_syn_opts = true;

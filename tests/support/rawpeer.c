@@ -75,6 +75,7 @@ void rp_init(struct rawpeer *rp, const struct rp_config *c)
 	*rp = (struct rawpeer){ .now = c->start.ns ? c->start
 						   : (struct mono){ 1000 * NS_PER_SEC } };
 	rp->random.state = prng_mix(c->seed + 1);
+	rp->on_rx = c->on_rx;
 	rp->out_last = &rp->out_first;
 	rp->next_port = 40000;
 	rp->env = (struct ns_env){ .ctx = rp, .random = raw_random };
@@ -83,8 +84,8 @@ void rp_init(struct rawpeer *rp, const struct rp_config *c)
 	memcpy(link.mac, stack_mac, 6);
 	if (!rp->stack || ns_stack_add_link(rp->stack, &link, &rp->link_id) ||
 	    ns_stack_add_addr(rp->stack, rp->link_id, &own, 24) ||
-	    ns_stack_add_addr(rp->stack, rp->link_id, &own6, 64) ||
-	    ns_stack_add_addr(rp->stack, rp->link_id, &local, 64))
+	    (link.mtu >= 1280 && (ns_stack_add_addr(rp->stack, rp->link_id, &own6, 64) ||
+				  ns_stack_add_addr(rp->stack, rp->link_id, &local, 64))))
 		abort();
 	route.link_id = all.link_id = rp->link_id;
 	int r = ns_stack_add_route(rp->stack, &route);
@@ -135,6 +136,8 @@ void rp_feed(struct rawpeer *rp, const struct frame *f)
 					f->csum_off },
 		   to);
 	memcpy(to + VNET_HDR_LEN, f->b, f->len);
+	if (rp->on_rx)
+		rp->on_rx(p);
 	enum drop d = vnet_pull(p, VNET_LEN);
 
 	if (d == DROP_NONE) {

@@ -35,6 +35,8 @@
 		2, 0, 0, 0, 0, 2                                                                   \
 	}
 
+struct pkt;
+
 struct rp_out {
 	struct rp_out *next;
 	struct mono at;
@@ -55,8 +57,9 @@ struct rawpeer {
 		[DROP_COUNT]; /* frames that died where the driver reads the vnet header */
 	struct pcapring *ring;
 	uint16_t next_port;
-	struct rp_out *last;    /* what rp_take() lent */
-	struct ns_event ev[64]; /* events of all turns, newest last */
+	struct rp_out *last;          /* what rp_take() lent */
+	void (*on_rx)(struct pkt *p); /* sees each frame right before the stack does; or NULL */
+	struct ns_event ev[64];       /* events of all turns, newest last */
 	uint32_t ev_cnt;
 };
 
@@ -68,7 +71,8 @@ struct rp_config {
 	bool has_no_neigh; /* the peer's MAC is not given: ARP */
 	bool has_no_pcap;  /* fuzzers: no ring of frames */
 	uint64_t seed;
-	struct mono start; /* zero: 1000 s */
+	void (*on_rx)(struct pkt *p); /* of struct rawpeer */
+	struct mono start;            /* zero: 1000 s */
 };
 
 void rp_init(struct rawpeer *rp, const struct rp_config *c);

@@ -254,6 +254,43 @@ START_TEST(tcp_tiny_and_huge_mss_make_progress)
 }
 END_TEST
 
+/* RFC 791 3.2: every link carries 68 octets, and some carry no more. */
+START_TEST(rfc791_s3_2_a_link_of_68_octets_carries_a_connection)
+{
+	static uint8_t data[800], got[800];
+	struct seen s;
+	uint32_t sum = 0;
+
+	rp_done(&rp);
+	conf_config.mtu = 68;
+	conf_setup();
+	struct rp_conn c =
+		accepted_with(&(struct rp_syn){ .mss = 28, .has_ts = true, .has_sack = true });
+
+	expect(c.syn.mss == 28);
+	expect(rp_send(&c, data, sizeof(data)) == sizeof(data));
+	rp_expect(&c, &s);
+	rp_wait(&rp, 2 * NS_PER_SEC); /* nothing is acknowledged: the timeout sends it again */
+	expect(moved("TCP_RTOS") >= 1 && moved("LINK_TX_TOO_LONG") == 0);
+	while (sum < sizeof(data)) {
+		rp_ack(&c);
+		expect(rp_expect(&c, &s));
+		expect(s.data_len <= 16); /* 68 less 40, less timestamps */
+		sum = c.rcv - c.irs - 1;
+	}
+	/* three holes: as many SACK blocks as there is room for, one */
+	for (uint32_t i = 1; i <= 3; i++)
+		rp_seg(&c, &(struct tcp_in){
+				   .flags = FL_ACK, .seq = i * 20, .data = data, .data_len = 10 });
+	while (rp_expect(&c, &s))
+		;
+	expect(s.sack_cnt == 1 && moved("LINK_TX_TOO_LONG") == 0);
+	rp_data(&c, data, 70);
+	expect(rp_recv(&c, got, sizeof(got)) == 70);
+	ns_sock_abort(rp.stack, c.sock);
+}
+END_TEST
+
 START_TEST(rfc7323_s2_3_window_scale_above_14_is_14)
 {
 	static const uint8_t shifts[] = { 15, 31, 255 };
@@ -402,6 +439,7 @@ int main(void)
 	tcase_add_test(tc, rfc9293_must_16_segments_respect_the_peers_mss_less_options);
 	tcase_add_test(tc, rfc9293_full_mss_with_timestamps_is_1448);
 	tcase_add_test(tc, tcp_tiny_and_huge_mss_make_progress);
+	tcase_add_test(tc, rfc791_s3_2_a_link_of_68_octets_carries_a_connection);
 	tcase_add_test(tc, rfc7323_s2_3_window_scale_above_14_is_14);
 	tcase_add_test(tc, rfc7323_s2_2_scale_on_a_segment_without_syn_is_ignored);
 	tcase_add_test(tc, rfc7323_s2_2_window_of_a_syn_is_not_scaled);
