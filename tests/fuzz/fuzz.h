@@ -12,6 +12,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "buf/pkt.h"
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /** struct input - octets left of an input; reading beyond the end gives zeros */
@@ -51,6 +53,23 @@ static inline const uint8_t *input_take(struct input *in, size_t len, size_t *re
 	in->at += *ret_len;
 	in->left -= *ret_len;
 	return at;
+}
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#include <sanitizer/asan_interface.h>
+#define FUZZ_HAS_ASAN 1
+#endif
+#endif
+
+/** fuzz_fence() - what lies behind the octets of a received frame is nobody's: reading it is a finding */
+static inline void fuzz_fence(struct pkt *p)
+{
+#ifdef FUZZ_HAS_ASAN
+	__asan_poison_memory_region(p->buf + p->head + p->len, p->cap - p->head - p->len);
+#else
+	(void)p;
+#endif
 }
 
 /** must_hold() - an invariant of the code under test; the fuzzer keeps the input that breaks it */

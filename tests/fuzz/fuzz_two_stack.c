@@ -2,9 +2,12 @@
 /*
  * fuzz_two_stack.c - two stacks talk over a wire that does what the input says
  *
- * Each frame takes one octet of the input: pass, lose, change an octet, cut short. In fair mode (first
- * octet even) what was changed keeps its old checksum, so the streams must arrive intact or not at all;
- * in foul mode checksums are made right again and only crashes, leaks and livelocks count.
+ * Each frame takes one octet of the input: pass, lose, change an octet, cut short, double, hold back. In fair
+ * mode (first octet even) what was changed keeps its old checksum, so the streams must arrive intact or not at
+ * all; in foul mode checksums are made right again and only crashes, leaks and livelocks count.
+ *
+ * The top bit of the first octet says that more follow, which choose the family, MTU, how the neighbour
+ * is found, how the programs behave, knobs of either side, and a datagram each way.
  */
 #include <stdlib.h>
 
@@ -13,7 +16,26 @@
 
 enum {
 	PORT = 80,
-	SEND_TOTAL = 40000,
+	SEND_TOTAL = 4500, /* some segments each way; more only repeat what these did */
+	SEND_LONG = 30000,
+	KNOBS_MAX = 4, /* turned by one input */
+};
+
+enum how {
+	HOW_FOUL = 1,
+	HOW_LONG = 0x70, /* all of these bits */
+	HOW_MORE = 0x80,
+};
+
+enum more {
+	MORE_V6 = 1,
+	MORE_NO_NEIGH = 2,
+	MORE_MTU = 4,
+	MORE_SLOW = 8,
+	MORE_ABORT = 16,
+	MORE_LATE = 32,
+	MORE_DGRAM = 64,
+	MORE_KNOBS = 128,
 };
 
 struct ctx {
@@ -21,14 +43,45 @@ struct ctx {
 	bool is_foul;
 };
 
+/* The checksums of a frame that was changed are made right again. */
+static void make_right(struct vframe *vf)
+{
+	static struct frame f;
+	uint32_t ihl, sum;
+
+	if (vf->len < 54)
+		return;
+	f.len = vf->len;
+	memcpy(f.b, vf->b, vf->len);
+	ihl = (f.b[14] & 15u) * 4;
+	if (f.b[12] == 8) {
+		f.b[24] = f.b[25] = 0;
+		if (ihl >= 20 && ihl <= f.len - 14) {
+			sum = ~frame_sum(f.b + 14, ihl, 0) & 0xffff;
+			f.b[24] = (uint8_t)(sum >> 8);
+			f.b[25] = (uint8_t)sum;
+		}
+	}
+	frame_fix_tcp_csum(&f);
+	memcpy(vf->b, f.b, vf->len);
+}
+
 static bool mangle(struct vhost *from, struct vframe *vf)
 {
 	struct ctx *c = from->net->hook_ctx;
 	uint8_t op = c->in.left ? input_u8(&c->in) : 0;
-	static struct frame f;
 
-	if (op < 128)
+	from->tx.reorder_ppm = from->tx.dup_ppm = 0;
+	if (op < 96)
 		return true;
+	if (op < 112) {
+		from->tx.dup_ppm = 1000000;
+		return true;
+	}
+	if (op < 128) {
+		from->tx.reorder_ppm = 1000000;
+		return true;
+	}
 	if (op < 160)
 		return false;
 	if (op < 232) {
@@ -38,21 +91,8 @@ static bool mangle(struct vhost *from, struct vframe *vf)
 	} else {
 		vf->len = 1 + input_u8(&c->in) % vf->len;
 	}
-	if (c->is_foul && vf->len >= 54) {
-		f.len = vf->len;
-		memcpy(f.b, vf->b, vf->len);
-		uint32_t ihl = (f.b[14] & 15u) * 4;
-
-		f.b[24] = f.b[25] = 0;
-		if (ihl >= 20 && ihl <= f.len - 14) {
-			uint32_t sum = ~frame_sum(f.b + 14, ihl, 0) & 0xffff;
-
-			f.b[24] = (uint8_t)(sum >> 8);
-			f.b[25] = (uint8_t)sum;
-		}
-		frame_fix_tcp_csum(&f);
-		memcpy(vf->b, f.b, vf->len);
-	}
+	if (c->is_foul)
+		make_right(vf);
 	return true;
 }
 
@@ -63,33 +103,119 @@ static bool is_used_up(void *ctx)
 	return !c->in.left;
 }
 
+static void turn_knobs(struct input *in, struct vhost *h)
+{
+	for (uint8_t cnt = input_u8(in) % (KNOBS_MAX + 1); cnt; cnt--) {
+		uint8_t which = input_u8(in);
+
+		(void)!ns_stack_set_knob(h[which >> 7].stack,
+					 (enum ns_knob)((which & 127) % NS_KNOB_COUNT),
+					 (int8_t)input_u8(in));
+	}
+}
+
+/* One datagram of a length that the input says, in fragments when it is long. */
+static ns_sock speak(struct input *in, struct vhost *h)
+{
+	static const uint8_t octets[8192];
+	struct ns_dgram_tx tx = { .has_to = true, .ttl = -1, .tos = -1 };
+	struct ns_iov iov = { NULL, input_u16(in) % sizeof(octets) };
+	ns_sock s;
+
+	memcpy(&iov.base, &(const void *){ octets }, sizeof(iov.base));
+	tx.to.port = 53;
+	tx.to.addr = h->is_v6 ? h->peer->addr6 : ns_addr_v4(h->peer->addr);
+	if (ns_dgram_open(h->stack, &s))
+		return 0;
+	(void)!ns_sock_setopt(h->stack, s, NS_SO_V6ONLY, h->is_v6 ? 0 : -1);
+	(void)!ns_sock_bind(
+		h->stack, s,
+		&(struct ns_endpoint){ h->is_v6 ? (struct ns_addr){ { 0 } } : ns_addr_v4(0), 53 });
+	(void)!ns_dgram_send(h->stack, s, &tx, &iov, 1, h->net->now);
+	vhost_kick(h);
+	return s;
+}
+
+static void hear(struct vhost *h, ns_sock s)
+{
+	struct ns_dgram_rx rx;
+	struct ns_dgram_err e;
+	struct ns_iov iov[NS_DGRAM_IOVS];
+
+	while (s && ns_dgram_take_error(h->stack, s, &e))
+		must_hold(e.err < 0);
+	while (s && ns_dgram_peek(h->stack, s, 0, &rx, iov) >= 0)
+		ns_dgram_consume(h->stack, s, 1);
+}
+
+/** struct play - what the first octets of the input choose */
+struct play {
+	struct vhost_config host;
+	struct vwire_dir dir;
+	struct vprofile client, server;
+	uint8_t more;
+};
+
+static void choose(struct input *in, uint8_t how, struct play *p)
+{
+	bool is_long = (how & HOW_LONG) == HOW_LONG;
+
+	*p = (struct play){
+		.host = { .gso = (enum ns_gso_mode)(((how >> 1) & 7) % 3),
+			  .limits = { .sockets = 16,
+				      .timewait = 16,
+				      .rx_frames = 256,
+				      .chunks_large = is_long ? 64 : 2,
+				      .chunks_small = 256,
+				      .neighbours = 16 } },
+		.dir = { .delay_ns = 5 * NS_PER_MS, .reorder_ns = 40 * NS_PER_MS, .is_cut = true }
+	};
+	p->client.send_total = p->server.send_total = is_long ? SEND_LONG : SEND_TOTAL;
+	if (!(how & HOW_MORE))
+		return;
+	p->more = input_u8(in);
+	p->host.is_v6 = p->more & MORE_V6;
+	p->host.has_no_neigh = p->more & MORE_NO_NEIGH;
+	if (p->more & MORE_MTU)
+		p->host.mtu = (p->more & MORE_V6 ? 1280 : 68) + input_u8(in) * 8;
+	if (p->more & MORE_SLOW) {
+		uint8_t pace = input_u8(in);
+
+		p->client.send_max = (1 + (pace & 15)) * 90u;
+		p->server.read_max = 1000;
+		p->server.read_gap_ns = (1 + (pace >> 4) * 20u) * NS_PER_MS;
+		p->server.rcvbuf = 4096;
+	}
+	p->client.aborts = p->more & MORE_ABORT;
+	p->server.sends_after_eof = p->more & MORE_LATE;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct ctx c = { .in = { data, size } };
 	uint8_t how = input_u8(&c.in);
-	struct vhost_config host = { .gso = (enum ns_gso_mode)((how >> 1) % 3),
-				     .limits = { .sockets = 16,
-						 .timewait = 16,
-						 .rx_frames = 256,
-						 .chunks_large = 64,
-						 .chunks_small = 256,
-						 .neighbours = 16 } };
-	struct vwire_dir dir = { .delay_ns = 5 * NS_PER_MS, .is_cut = true };
-	static const struct vprofile both = { .send_total = SEND_TOTAL };
 	struct vapp client, server;
+	ns_sock socks[2] = { 0 };
 	struct vnet v;
+	struct play p;
 	int r;
 
-	c.is_foul = how & 1;
+	choose(&c.in, how, &p);
+	c.is_foul = how & HOW_FOUL;
 	vnet_init(&v, how, (struct mono){ 1000 * NS_PER_SEC });
 	vnet_no_pcap(&v);
-	struct vhost *h = vnet_add_pair(&v, &host, &host, &dir, &dir);
+	struct vhost *h = vnet_add_pair(&v, &p.host, &p.host, &p.dir, &p.dir);
 
+	if (p.more & MORE_KNOBS)
+		turn_knobs(&c.in, h);
 	v.mangle = mangle;
+	v.on_rx = fuzz_fence;
 	v.hook_ctx = &c;
-	vapp_init(&client, &h[0], &both);
-	vapp_init(&server, &h[1], &both);
+	vapp_init(&client, &h[0], &p.client);
+	vapp_init(&server, &h[1], &p.server);
 	vapp_listen(&server, PORT, 4);
+	for (int i = 0; i < 2 && p.more & MORE_DGRAM; i++)
+		socks[i] = speak(&c.in, &h[i]);
 	vapp_connect(&client, h[1].addr, PORT, &r);
 	bool is_clean = vnet_run(&v, 600 * NS_PER_SEC, is_used_up, &c);
 
@@ -98,12 +224,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!c.is_foul) {
 		must_hold(!client.bad_cnt && !server.bad_cnt);
 		/* the wire was clean since the input was used up: all has arrived by now, unless a closed end gave up before */
-		if (!client.failed_cnt && !server.failed_cnt && is_clean &&
+		if (!client.failed_cnt && !server.failed_cnt && is_clean && !p.client.aborts &&
 		    !vhost_stat(&h[0], "TCP_CONN_TIMEOUTS") &&
 		    !vhost_stat(&h[1], "TCP_CONN_TIMEOUTS"))
 			must_hold(server.rx_octets == client.tx_octets &&
 				  client.rx_octets == server.tx_octets);
 	}
+	for (int i = 0; i < 2; i++)
+		hear(&h[i], socks[i]);
 	vapp_done(&client);
 	vapp_done(&server);
 	vnet_done(&v);

@@ -331,6 +331,8 @@ static void host_input(struct vhost *h)
 
 			frame_vnet(&head, to);
 			memcpy(to + VNET_HDR_LEN, f->b, f->len);
+			if (v->on_rx)
+				v->on_rx(p);
 		}
 		if (to && vnet_pull(p, VNET_LEN) == DROP_NONE) {
 			ns_stack_input(h->stack, h->link_id, p, v->now);

@@ -35,6 +35,7 @@ enum {
 	VNET_LIVELOCK_STEPS = 100000,
 };
 
+struct pkt;
 struct vnet;
 struct vhost;
 
@@ -113,6 +114,8 @@ struct vnet {
 	void (*tap)(struct vhost *from, const struct vframe *f);
 	/* may change or shorten what enters the wire; false: it is lost. NULL: nobody does */
 	bool (*mangle)(struct vhost *from, struct vframe *f);
+	/* sees each frame right before the stack does; NULL: nobody does */
+	void (*on_rx)(struct pkt *p);
 	void *hook_ctx;
 };
 
