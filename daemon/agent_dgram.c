@@ -463,6 +463,12 @@ static bool needs_check(const struct asock *s, const struct dgram_out *o)
 	       (!ns_addr_eq(&to.addr, &s->dg->ok_to.addr) || to.port != s->dg->ok_to.port);
 }
 
+/** len_max() - octets of the longest payload to @to */
+static size_t len_max(const struct ns_addr *to)
+{
+	return ns_addr_is_v4(to) ? NS_DGRAM_MAX4 : NS_DGRAM_MAX;
+}
+
 /** out_check() - may it be sent there? Return: 0, CALL_LATER (asked), or negative errno */
 static int64_t out_check(struct agent *a, struct call *c, struct asock *s,
 			 const struct dgram_out *o)
@@ -479,7 +485,7 @@ static int64_t out_check(struct agent *a, struct call *c, struct asock *s,
 		return -ENETUNREACH;
 	if (o->has_name && to.port == 0)
 		return -EINVAL;
-	if (o->len > NS_DGRAM_MAX)
+	if (o->len > len_max(o->has_name ? &to.addr : &s->remote.addr))
 		return -EMSGSIZE;
 	if (!s->dg->is_bound && s->so_error) /* the port that was asked for below */
 		return dgram_take_error(s);

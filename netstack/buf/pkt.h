@@ -72,7 +72,9 @@ struct pkt {
 	uint8_t frag_cnt;
 	uint8_t gso_type; /* enum pkt_gso */
 	uint8_t csum;     /* enum pkt_csum */
-	bool ecn;         /* VIRTIO_NET_HDR_GSO_ECN: CWR on the first segment only */
+	uint32_t
+		loop_ifindex; /* on the loop link: a copy of what went to a group by this link; 0: none */
+	bool ecn;             /* VIRTIO_NET_HDR_GSO_ECN: CWR on the first segment only */
 	struct mono rx_time;
 	struct pkt_frag frag[PKT_FRAG_MAX];
 	uint8_t inl[PKT_INLINE_SIZE];

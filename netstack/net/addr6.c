@@ -81,7 +81,7 @@ const struct addr6 *addr6_find(const struct net *n, const struct link *l, const 
 /** addr6_is_group() - RFC 4291 2.8: does a host with our addresses hear @group on @l? */
 bool addr6_is_group(const struct net *n, const struct link *l, const struct ns_addr *group)
 {
-	if (ns_addr_eq(group, &all_nodes))
+	if (ns_addr_eq(group, &all_nodes) || group_is_joined(n, l, group))
 		return true;
 	if (memcmp(group->b, solicited_prefix.b, SOLICITED_BITS / 8) != 0)
 		return false;
@@ -108,6 +108,17 @@ struct ns_addr addr6_rezone(const struct net *n, struct ns_addr a)
 			return n->addrs6.v[i].addr;
 	}
 	return a;
+}
+
+struct ns_addr net_zone(const struct net *n, struct ns_addr a, uint32_t ifindex)
+{
+	const struct link *l = net_link_by_ifindex(n, ifindex);
+
+	if (!ns_addr_is_link_local(&a) || ns_addr_zone(&a) != 0)
+		return a;
+	if (!l && ifindex == 0)
+		l = addr6_link_of(n, &all_nodes);
+	return l ? ns_addr_zoned(a, link_zone(l)) : a;
 }
 
 /* RFC 6724 3.1 */
@@ -434,5 +445,61 @@ int addr6_route(const struct net *n, struct route_flow *f, struct dst *d, struct
 	if (ns_addr_is_any(&d->src) &&
 	    !addr6_src_for(n, n->links[ret_hit->hop->link_id], &f->dst, &d->src))
 		return -EADDRNOTAVAIL; /* linux ip6_dst_lookup_tail() */
+	return 0;
+}
+
+/**
+ * addr6_link_of() - the link of one of our addresses; of a group: the one it is joined and sent on when
+ * nobody says which (linux: the first link with a route to ff00::/8)
+ * @n:	IP layer
+ * @a:	Zoned
+ *
+ * Return: NULL when there is none
+ */
+struct link *addr6_link_of(const struct net *n, const struct ns_addr *a)
+{
+	bool is_group = ns_addr_is_multicast(a);
+	struct link *first = NULL;
+
+	for (uint32_t i = 0; i < n->addrs6.cnt; i++) {
+		struct link *l = n->links[n->addrs6.v[i].link_id];
+
+		if (is_group) {
+			if (!l->is_loop && l->config.is_up && (!first || l->id < first->id))
+				first = l;
+		} else if (ns_addr_eq(&n->addrs6.v[i].addr, a)) {
+			return l;
+		}
+	}
+	return first;
+}
+
+/**
+ * addr6_route_group() - the path to a group
+ * @n:		IP layer
+ * @dst:	Group
+ * @ifindex:	Link to leave by, 0: that of the source, else addr6_link_of()
+ * @d:		src is set or any; the rest is filled in
+ *
+ * Return: 0, -ENODEV, -ENETUNREACH, -EADDRNOTAVAIL without an address to send from
+ */
+int addr6_route_group(const struct net *n, const struct ns_addr *dst, uint32_t ifindex,
+		      struct dst *d)
+{
+	struct link *l = net_link_by_ifindex(n, ifindex);
+
+	if (!l && ifindex)
+		return -ENODEV;
+	if (!l && !ns_addr_is_any(&d->src))
+		l = addr6_link_of(n, &d->src);
+	if (!l)
+		l = addr6_link_of(n, dst);
+	if (!l || !l->config.is_up || l->config.mtu < IP6_MTU_MIN)
+		return -ENETUNREACH;
+	d->link = l;
+	d->mtu = l->config.mtu;
+	d->nexthop = *dst;
+	if (ns_addr_is_any(&d->src) && !addr6_src_for(n, l, dst, &d->src))
+		return -EADDRNOTAVAIL;
 	return 0;
 }

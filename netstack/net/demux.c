@@ -270,6 +270,8 @@ static bool is_conflict(const struct demux_bind *b, const struct ns_endpoint *lo
 
 	if (other == b || other->local.port != local->port || !overlaps(other, &wish))
 		return false;
+	if (b->ifindex && other->ifindex && b->ifindex != other->ifindex)
+		return false;
 	if (b->reuseaddr && other->reuseaddr && !other->is_listening && !b->is_listening)
 		return false;
 	return !(b->reuseport && other->reuseport);

@@ -133,14 +133,13 @@ static enum drop deliver(struct net *n, struct pkt *p, const struct ip_rx *ip,
 		pkt_free(p);
 		return DROP_IP6_BAD_SRC;
 	}
-	/* UDP speaks IPv4 alone as yet: no port of it is open here */
-	if (proto->ops && ip->proto != IP_PROTO_UDP)
+	if (proto->ops)
 		return proto->ops->input(proto->self, p, ip, now);
 	if (ip->proto == IP6_NEXT_NONE) {
 		pkt_free(p);
 		return DROP_IP6_NO_NEXT;
 	}
-	if (ip->proto == IP_PROTO_UDP)
+	if (ip->proto == IP_PROTO_UDP) /* where no UDP is registered, no port is open */
 		say = (struct icmp6_say){ .type = ICMP6_UNREACH, .code = ICMP6_UNREACH_PORT };
 	icmp6_error(n, p, ip, &say, now);
 	pkt_free(p);

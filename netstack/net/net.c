@@ -130,6 +130,7 @@ void net_free(struct net *n)
 	rules_done(&n->rules);
 	addr4_done(&n->addrs4);
 	addr6_done(&n->addrs6);
+	group_done(&n->groups);
 	free(n);
 }
 
@@ -145,7 +146,7 @@ struct link *net_link(const struct net *n, uint32_t link_id)
 	return link_id < n->link_cnt ? n->links[link_id] : NULL;
 }
 
-static struct link *link_by_ifindex(const struct net *n, uint32_t ifindex)
+struct link *net_link_by_ifindex(const struct net *n, uint32_t ifindex)
 {
 	for (uint32_t i = 0; i < n->link_cnt; i++)
 		if (n->links[i]->config.ifindex == ifindex)
@@ -208,7 +209,7 @@ int net_path(const struct net *n, struct route_flow *f, struct dst *d, struct ro
 
 static int link_id_of(const struct net *n, uint32_t ifindex, uint32_t *ret_id)
 {
-	const struct link *l = ifindex ? link_by_ifindex(n, ifindex) : NULL;
+	const struct link *l = ifindex ? net_link_by_ifindex(n, ifindex) : NULL;
 
 	if (!l && ifindex)
 		return -ENODEV;
@@ -292,7 +293,7 @@ static struct link *link_of_addr(const struct net *n, const struct ns_addr *a)
 
 bool net_has_link(const struct net *n, uint32_t ifindex)
 {
-	return link_by_ifindex(n, ifindex) != NULL;
+	return net_link_by_ifindex(n, ifindex) != NULL;
 }
 
 uint32_t net_link_ifindex(const struct link *l)
@@ -302,12 +303,14 @@ uint32_t net_link_ifindex(const struct link *l)
 
 uint32_t net_ifindex_of(const struct net *n, const struct ns_addr *a)
 {
-	const struct link *l = link_of_addr(n, a);
+	const struct link *l = ns_addr_is_v4(a) ? link_of_addr(n, a) : addr6_link_of(n, a);
 	const struct route_flow f = { .dst = *a, .oif = RULE_NO_LINK, .iif = LINK_LOOP_ID };
 	struct route_hit hit;
 
 	if (l)
 		return l->config.ifindex;
+	if (!ns_addr_is_v4(a) && ns_addr_is_multicast(a))
+		return 0;
 	if (ns_addr_is_loopback(a))
 		return n->links[LINK_LOOP_ID]->config.ifindex;
 	return route_select(n, &f, &hit) == 0 ? n->links[hit.hop->link_id]->config.ifindex : 0;
@@ -330,7 +333,7 @@ static int route_group(const struct net *n, const struct ns_addr *dst, uint32_t 
 {
 	const struct route_flow f = { .dst = *dst, .oif = RULE_NO_LINK, .iif = LINK_LOOP_ID };
 	struct route_hit hit;
-	struct link *l = ifindex                   ? link_by_ifindex(n, ifindex)
+	struct link *l = ifindex                   ? net_link_by_ifindex(n, ifindex)
 			 : ns_addr_is_any(&d->src) ? NULL
 						   : link_of_addr(n, &d->src);
 	int err;
@@ -355,34 +358,57 @@ static int route_group(const struct net *n, const struct ns_addr *dst, uint32_t 
 	return 0;
 }
 
+/* To one host, by a link that was asked for: over IPv4 it need not have a route (ip_route_output_key_hash_rcu()). */
+static int route_by_link(struct net *n, const struct ns_addr *dst, const struct ns_addr *src,
+			 uint32_t ifindex, struct dst *d)
+{
+	struct ns_flow f = { .dst = *dst, .oif = ifindex };
+	struct link *l = net_link_by_ifindex(n, ifindex);
+	int err;
+
+	if (src)
+		f.src = *src;
+	err = net_route_flow(n, &f, d);
+	if (err != -ENETUNREACH || !l || !ns_addr_is_v4(dst))
+		return err;
+	*d = (struct dst){ .link = l,
+			   .src = f.src,
+			   .nexthop = *dst,
+			   .mtu = l->config.mtu,
+			   .generation = n->routes.generation };
+	return ns_addr_is_any(&d->src) && !addr4_select(n, l, NULL, NS_SCOPE_LINK, &d->src) ? err
+											    : 0;
+}
+
 int net_route_dgram(struct net *n, const struct ns_addr *dst, const struct ns_addr *src,
 		    uint32_t ifindex, struct dst *ret_dst, bool *ret_is_group, bool *ret_is_bcast)
 {
 	struct dst d = { .generation = n->routes.generation };
 	const struct ns_route *local = route_find_local(&n->routes, dst);
-	bool is_bcast =
-		ns_addr_to_v4(dst) == UINT32_MAX || (local && local->type == NS_ROUTE_BROADCAST);
+	bool is_bcast = (ns_addr_is_v4(dst) && ns_addr_to_v4(dst) == UINT32_MAX) ||
+			(local && local->type == NS_ROUTE_BROADCAST);
 	int err;
 
-	if (!ns_addr_is_v4(dst) && !ns_addr_is_any(dst))
-		return -EAFNOSUPPORT;
 	*ret_is_bcast = is_bcast;
 	*ret_is_group = is_bcast || ns_addr_is_multicast(dst);
 	if (!*ret_is_group) {
-		err = net_route(n, dst, src, &d);
-		/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference) - a route that was found has a link */
-		if (err == 0 && ifindex && !d.link->is_loop && d.link->config.ifindex != ifindex)
-			err = -ENETUNREACH;
+		err = route_by_link(n, dst, src, ifindex, &d);
 	} else {
 		if (src)
 			d.src = *src;
 		if (local && ifindex == 0)
 			ifindex = n->links[local->link_id]->config.ifindex;
-		err = route_group(n, dst, ifindex, &d);
+		err = ns_addr_is_v4(dst) ? route_group(n, dst, ifindex, &d)
+					 : addr6_route_group(n, dst, ifindex, &d);
 	}
 	if (err == 0)
 		*ret_dst = d;
 	return err;
+}
+
+bool net_dst_is_loop(const struct dst *d)
+{
+	return d->link->is_loop;
 }
 
 bool net_dst_is_current(const struct net *n, const struct dst *d)

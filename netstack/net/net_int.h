@@ -6,6 +6,7 @@
 #include "net/addr4.h"
 #include "net/addr6.h"
 #include "net/frag.h"
+#include "net/group.h"
 #include "net/icmp.h"
 #include "net/ip4.h"
 #include "net/ip6.h"
@@ -31,6 +32,7 @@ struct net {
 	struct neigh_table *neighs;
 	struct ip4_ids ids;
 	struct addr6_list addrs6;
+	struct group_list groups;
 	struct neigh_table *neighs6;
 	struct ip6_flow flow6;
 	struct icmp_limit icmp_limit;
@@ -48,3 +50,5 @@ static inline bool net_is_csum_trusted(const struct pkt *p)
 
 int net_flow(const struct net *n, const struct ns_flow *flow, struct route_flow *ret_flow);
 int net_path(const struct net *n, struct route_flow *f, struct dst *d, struct route_hit *ret_hit);
+/** net_link_by_ifindex() - the container's number of it; NULL: there is none, or 0 was asked for */
+struct link *net_link_by_ifindex(const struct net *n, uint32_t ifindex);

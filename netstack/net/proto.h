@@ -94,7 +94,8 @@ struct dst {
 	struct link *link;
 	struct ns_addr src; /* source address the route prefers */
 	struct ns_addr nexthop;
-	uint32_t mtu;        /* octets of IP packet that link and route take; net_pmtu() knows of the path */
+	uint32_t
+		mtu; /* octets of IP packet that link and route take; net_pmtu() knows of the path */
 	uint32_t generation; /* of the routing table */
 };
 
@@ -132,6 +133,17 @@ ns_must_check int net_route_dgram(struct net *n, const struct ns_addr *dst,
 				  bool *ret_is_group, bool *ret_is_bcast);
 /** net_ifindex_of() - the link that has address @a, or that a route to @a leaves by; 0: none */
 uint32_t net_ifindex_of(const struct net *n, const struct ns_addr *a);
+/**
+ * net_zone() - give a link-local address that has no zone that of a link
+ * @ifindex:	The link, 0: the first that has an IPv6 address (linux: the first with a route to fe80::/64)
+ */
+struct ns_addr net_zone(const struct net *n, struct ns_addr a, uint32_t ifindex);
+/** net_group_join() - one more socket hears @group on that link. Return: 0, -ENODEV, -ENOBUFS */
+ns_must_check int net_group_join(struct net *n, const struct ns_addr *group, uint32_t ifindex);
+/** net_group_leave() - one less; it joined before */
+void net_group_leave(struct net *n, const struct ns_addr *group, uint32_t ifindex);
+/** net_group_has() - does any socket hear @group on that link; by the loop link: on any */
+bool net_group_has(const struct net *n, const struct ns_addr *group, uint32_t ifindex);
 /** net_has_link() - is there a link of that number? */
 bool net_has_link(const struct net *n, uint32_t ifindex);
 /** net_link_ifindex() - the container's number of a link */
@@ -142,6 +154,8 @@ void net_loop_dst(const struct net *n, const struct ns_addr *dst, struct dst *re
 uint32_t net_pmtu(struct net *n, const struct dst *d, const struct ns_addr *to, struct mono now);
 /** net_pmtu_learn() - a router said @mtu about a packet to @to, and the transport that sent it believes it */
 void net_pmtu_learn(struct net *n, const struct ns_addr *to, uint32_t mtu, struct mono now);
+/** net_dst_is_loop() - it stays on this host */
+bool net_dst_is_loop(const struct dst *d);
 /** net_dst_is_current() - false: routes changed since, look up again */
 bool net_dst_is_current(const struct net *n, const struct dst *d);
 /** net_dst_room() - packets this path's link takes now without queueing beyond its limit; 0: come back, the transport is woken by its writable hook */
@@ -191,6 +205,7 @@ struct demux_bind {
 	struct list hash;
 	struct list conn_hash;    /* while listening: in the listeners' table */
 	struct ns_endpoint local; /* addr any: every address */
+	uint32_t ifindex;         /* hears by this link alone; 0: by any */
 	bool is_bound, is_listening;
 	bool reuseaddr, reuseport;
 	bool is_v6;     /* of a socket of IPv6: where none is named, it is bound to :: */

@@ -311,6 +311,12 @@ enum tcp_pend {
 	TCP_PEND_ABORT = 1u << 2,
 };
 
+/** struct tcp_ip_opts - IP_TOS and IP_TTL, IPV6_TCLASS and IPV6_UNICAST_HOPS */
+struct tcp_ip_opts {
+	uint8_t tos; /* DSCP: the ECN bits are TCP's (RFC 3168 6.1) */
+	uint8_t ttl; /* 0: default */
+};
+
 /*
  * struct tcp_conn - RFC 9293 3.3.1, in its words where it has some
  *
@@ -338,8 +344,8 @@ struct tcp_conn { /* NOLINT(clang-analyzer-optin.performance.Padding) */
 	struct dst dst;
 	uint32_t pmtu; /* octets of IP packet the path takes; net_pmtu() at the last look */
 	uint16_t peer_mss, adv_mss, user_mss;
-	uint32_t mss; /* payload octets of a full segment now */
-	uint8_t tos, ttl;
+	uint32_t mss;                  /* payload octets of a full segment now */
+	struct tcp_ip_opts ip_opts[2]; /* of IPv4 and IPv6: tcp_ip_opts_of() */
 
 	/* sending */
 	struct seq iss, snd_una, snd_nxt, snd_wl1, snd_wl2, snd_fin;
@@ -505,6 +511,13 @@ static inline const struct ns_endpoint *tcp_local(const struct tcp_conn *c)
 static inline const struct ns_endpoint *tcp_remote(const struct tcp_conn *c)
 {
 	return &c->dc.key.remote;
+}
+
+/** tcp_ip_opts_of() - those that count for segments to @remote */
+static inline const struct tcp_ip_opts *tcp_ip_opts_of(const struct tcp_conn *c,
+						       const struct ns_addr *remote)
+{
+	return &c->ip_opts[!ns_addr_is_v4(remote)];
 }
 
 static inline bool tcp_has(const struct tcp_conn *c, uint32_t flag)

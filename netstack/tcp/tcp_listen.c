@@ -67,7 +67,7 @@ static void send_synack_at(struct tcp_halfopen *h, uint32_t ts_val, struct mono 
 	};
 
 	h->sent_at = now;
-	tcp_reply(tcp_of(h), &e, h->l->c->tos, now);
+	tcp_reply(tcp_of(h), &e, tcp_ip_opts_of(h->l->c, &e.remote.addr)->tos, now);
 }
 
 static void send_synack(struct tcp_halfopen *h, struct mono now)
@@ -93,7 +93,7 @@ static void send_ack(struct tcp_halfopen *h, const struct tcp_seg *s, struct mon
 	};
 
 	if (tcp_oow_allows(tcp_of(h), &h->oow_at, s, now))
-		tcp_reply(tcp_of(h), &e, h->l->c->tos, now);
+		tcp_reply(tcp_of(h), &e, tcp_ip_opts_of(h->l->c, &e.remote.addr)->tos, now);
 }
 
 static bool halfopen_arm(struct tcp_halfopen *h, struct mono now)
@@ -241,8 +241,7 @@ static void inherit(struct tcp_conn *c, const struct tcp_conn *lc)
 	c->notsent_lowat = lc->notsent_lowat;
 	c->pace.max_rate = lc->pace.max_rate;
 	c->user_mss = lc->user_mss;
-	c->tos = lc->tos;
-	c->ttl = lc->ttl;
+	memcpy(c->ip_opts, lc->ip_opts, sizeof(c->ip_opts));
 	c->keepidle_ns = lc->keepidle_ns;
 	c->keepintvl_ns = lc->keepintvl_ns;
 	c->keepcnt = lc->keepcnt;

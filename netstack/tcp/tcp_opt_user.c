@@ -146,7 +146,7 @@ int tcp_setopt(void *conn, enum ns_sockopt opt, int value)
 {
 	struct tcp_conn *c = conn;
 
-	switch (opt) {
+	switch ((int)opt) {
 	case NS_SO_V6ONLY:
 		return set_v6only(c, value);
 	case NS_SO_REUSEADDR:
@@ -164,12 +164,14 @@ int tcp_setopt(void *conn, enum ns_sockopt opt, int value)
 	case NS_SO_RCVBUF:
 		return set_buf(c, opt, value);
 	case NS_SO_PRIORITY_TOS:
-		c->tos = (uint8_t)(value & 0xfc); /* the ECN bits are TCP's (RFC 3168 6.1) */
+	case NS_IPV6_TCLASS:
+		c->ip_opts[opt == NS_IPV6_TCLASS].tos = (uint8_t)(value & 0xfc);
 		return 0;
 	case NS_SO_TTL:
+	case NS_IPV6_UNICAST_HOPS:
 		if (value != -1 && (value < 1 || value > 255))
 			return -EINVAL;
-		c->ttl = value == -1 ? 0 : (uint8_t)value;
+		c->ip_opts[opt == NS_IPV6_UNICAST_HOPS].ttl = value == -1 ? 0 : (uint8_t)value;
 		return 0;
 	case NS_TCP_NODELAY: /* tcp(7): an explicit flush of pending output, even with TCP_CORK */
 		c->is_flushing = value != 0;
@@ -215,18 +217,9 @@ int tcp_setopt(void *conn, enum ns_sockopt opt, int value)
 	case NS_SO_MAX_PACING_RATE:
 		tcp_pace_set_max(c, value == -1 ? TCP_PACE_UNLIMITED : (uint32_t)value);
 		return 0;
-	case NS_SO_BROADCAST:
-	case NS_SO_NO_CHECK:
-	case NS_IP_MTU_DISCOVER:
-	case NS_IP_RECVERR:
-	case NS_IP_MULTICAST_TTL:
-	case NS_IP_MULTICAST_LOOP:
-	case NS_IP_MULTICAST_ALL:
-	case NS_DGRAM_INFO:
-	case NS_SOCKOPT_COUNT:
-		break;
+	default: /* of datagrams */
+		return -ENOPROTOOPT;
 	}
-	return -ENOPROTOOPT;
 }
 
 static int seconds_of(uint64_t ns)
@@ -253,7 +246,7 @@ int tcp_getopt(void *conn, enum ns_sockopt opt, int *ret_value)
 	const struct tcp_conn *c = conn;
 	int v = 0;
 
-	switch (opt) {
+	switch ((int)opt) {
 	case NS_SO_V6ONLY:
 		v = c->bind.is_v6 ? c->bind.is_v6only : -1;
 		break;
@@ -276,10 +269,13 @@ int tcp_getopt(void *conn, enum ns_sockopt opt, int *ret_value)
 		v = (int)c->rcvbuf;
 		break;
 	case NS_SO_PRIORITY_TOS:
-		v = c->tos;
+	case NS_IPV6_TCLASS:
+		v = c->ip_opts[opt == NS_IPV6_TCLASS].tos;
 		break;
 	case NS_SO_TTL:
-		v = c->ttl ? c->ttl : tcp_knob(c->t, NS_KNOB_ip_default_ttl);
+	case NS_IPV6_UNICAST_HOPS:
+		v = c->ip_opts[opt == NS_IPV6_UNICAST_HOPS].ttl;
+		v = v ? v : tcp_knob(c->t, NS_KNOB_ip_default_ttl);
 		break;
 	case NS_TCP_NODELAY:
 		v = tcp_has(c, TCP_F_NODELAY);
@@ -326,15 +322,7 @@ int tcp_getopt(void *conn, enum ns_sockopt opt, int *ret_value)
 	case NS_SO_MAX_PACING_RATE:
 		v = c->pace.max_rate > UINT32_MAX ? -1 : (int)(uint32_t)c->pace.max_rate;
 		break;
-	case NS_SO_BROADCAST:
-	case NS_SO_NO_CHECK:
-	case NS_IP_MTU_DISCOVER:
-	case NS_IP_RECVERR:
-	case NS_IP_MULTICAST_TTL:
-	case NS_IP_MULTICAST_LOOP:
-	case NS_IP_MULTICAST_ALL:
-	case NS_DGRAM_INFO:
-	case NS_SOCKOPT_COUNT:
+	default:
 		return -ENOPROTOOPT;
 	}
 	*ret_value = v;

@@ -111,7 +111,7 @@ void tcp_timewait_enter(struct tcp_conn *c, struct mono now)
 			.ts_recent_at = c->ts_recent_at,
 			.ts_off = c->ts_off,
 			.rcv_wscale = c->rcv_wscale,
-			.tos = c->tos,
+			.tos = tcp_ip_opts_of(c, &tcp_remote(c)->addr)->tos,
 			.has_ts = tcp_has(c, TCP_F_TS),
 		};
 		list_init(&tw->dc.hash);

@@ -192,8 +192,8 @@ int tcp_xmit(struct tcp_conn *c, struct seq seq, uint32_t len, uint8_t flags, st
 		.src = e.local.addr,
 		.dst = e.remote.addr,
 		.proto = 6,
-		.ttl = c->ttl,
-		.tos = c->tos,
+		.ttl = tcp_ip_opts_of(c, &e.remote.addr)->ttl,
+		.tos = tcp_ip_opts_of(c, &e.remote.addr)->tos,
 		.dont_fragment = true,
 	};
 	struct tcp *t = c->t;

@@ -4,7 +4,8 @@
  *
  * Theory of operation
  *
- *   udp.c        open, bind, connect, close, options
+ *   udp.c        open, bind, connect, close
+ *   udp_opt.c    options
  *   udp_in.c     from IP: which sockets hear a datagram, their queues
  *   udp_out.c    to IP: path, source, fragmentation or not
  *   udp_err.c    ICMP errors, path MTU
@@ -13,6 +14,9 @@
  * A bound socket is in the bucket of its port. Who hears a unicast datagram is decided by points, as in
  * Linux (compute_score()): the socket connected to its sender, then the one bound to the address it
  * came to, then one bound to any; equal ones by hash when all have SO_REUSEPORT, else the last bound.
+ * A socket of IPv6 is as one of IPv4 but for what its addresses mean: bound to :: it hears IPv4, too, unless
+ * it is of IPv6 alone, and it speaks IPv4 to mapped addresses (RFC 3493 3.7) with its options of IPv4.
+ *
  * Ports are given out by net/demux.c with the rules of bind(); its rules for addresses and
  * SO_REUSEADDR are those of UDP as long as nobody listens, and here nobody does.
  *
@@ -25,7 +29,8 @@
  * besides its payload; a quarter of limits.chunks_small in all queues; what comes then is dropped and
  * counted. UDP_ERRORS_MAX errors, UDP_GROUPS_MAX groups a socket.
  *
- * References: RFC 768, RFC 1122 4.1; linux v6.1 net/ipv4/udp.c, net/ipv4/datagram.c
+ * References: RFC 768, RFC 1122 4.1, RFC 8200 8.1, RFC 3493 3.7; linux v6.1 net/ipv4/udp.c,
+ * net/ipv4/datagram.c, net/ipv6/udp.c, net/ipv6/datagram.c
  */
 #include "udp/udp.h"
 
@@ -38,8 +43,6 @@
 enum {
 	KEEP_DGRAMS = 1024,
 	KEEP_SOCKS = 256,
-	MTU_DISCOVER_WANT = 1, /* IP_PMTUDISC_WANT */
-	MTU_DISCOVER_MAX = 5,  /* IP_PMTUDISC_OMIT */
 };
 
 struct udp *udp_new(struct ns_core *core, struct net *net, const struct user_ops *users)
@@ -80,6 +83,7 @@ static void sock_close(void *c)
 	struct ns_dgram_err e;
 
 	udp_consume(s, s->queue_cnt);
+	udp_groups_leave(s);
 	while (udp_take_error(s, &e))
 		;
 	list_del(&s->starved);
@@ -124,12 +128,7 @@ static int sock_open(void *self, void *user, void **ret_c)
 	memset(s, 0, sizeof(*s));
 	s->udp = u;
 	s->user = user;
-	s->rcvbuf = (uint32_t)core_knob(u->core, NS_KNOB_rmem_default);
-	s->sndbuf = UDP_RCVBUF;
-	s->ttl = (uint8_t)core_knob(u->core, NS_KNOB_ip_default_ttl);
-	s->mcast_ttl = 1;
-	s->has_mcast_loop = s->hears_all_groups = true;
-	s->mtu_discover = MTU_DISCOVER_WANT;
+	udp_opt_init(s);
 	list_init(&s->hash);
 	list_init(&s->starved);
 	list_init(&s->queue);
@@ -161,6 +160,39 @@ static int claim(struct udp_sock *s, const struct ns_endpoint *local)
 	return r;
 }
 
+struct ns_addr udp_any(const struct udp_sock *s)
+{
+	return s->bind.is_v6 ? (struct ns_addr){ { 0 } } : ns_addr_v4(0);
+}
+
+int udp_peer(const struct udp_sock *s, const struct ns_addr *to, uint32_t ifindex,
+	     struct ns_addr *ret_to)
+{
+	*ret_to = *to;
+	if (!s->bind.is_v6) {
+		if (ns_addr_is_any(to))
+			*ret_to = ns_addr_v4(0);
+		return ns_addr_is_v4(ret_to) ? 0 : -EAFNOSUPPORT;
+	}
+	if (!ns_addr_is_v4(to) &&
+	    ns_addr_is_any(to)) /* linux udpv6_sendmsg(), __ip6_datagram_connect() */
+		*ret_to = s->has_user_addr && ns_addr_is_v4(&s->bind.local.addr)
+				  ? ns_addr_v4(0x7f000001)
+				  : (struct ns_addr){ { [15] = 1 } };
+	if (ns_addr_is_v4(ret_to))
+		return s->bind.is_v6only ? -ENETUNREACH : 0;
+	*ret_to = net_zone(s->udp->net, *ret_to, ifindex);
+	return 0;
+}
+
+/* linux v6.1 inet_bind_sk(), inet6_bind_sk(): is @a of a family that the socket speaks? */
+static int check_family(const struct udp_sock *s, const struct ns_addr *a)
+{
+	if (!s->bind.is_v6)
+		return ns_addr_is_v4(a) || ns_addr_is_any(a) ? 0 : -EAFNOSUPPORT;
+	return ns_addr_is_v4(a) && s->bind.is_v6only ? -EINVAL : 0;
+}
+
 /* May a socket have this address? Groups and broadcast: to hear them alone. */
 static bool is_bindable(const struct udp *u, const struct ns_addr *a)
 {
@@ -175,15 +207,19 @@ static bool is_bindable(const struct udp *u, const struct ns_addr *a)
 static int sock_bind(void *c, const struct ns_endpoint *local)
 {
 	struct udp_sock *s = c;
+	struct ns_endpoint own = *local;
 	int r;
 
 	if (s->bind.is_bound)
 		return -EINVAL;
-	if (!ns_addr_is_v4(&local->addr) && !ns_addr_is_any(&local->addr))
-		return -EAFNOSUPPORT;
+	r = check_family(s, &local->addr);
+	if (r < 0)
+		return r;
 	if (!is_bindable(s->udp, &local->addr))
 		return -EADDRNOTAVAIL;
-	r = claim(s, local);
+	if (!s->bind.is_v6 && ns_addr_is_any(&own.addr))
+		own.addr = ns_addr_v4(0);
+	r = claim(s, &own);
 	if (r == 0) {
 		s->has_user_port = local->port != 0;
 		s->has_user_addr = !ns_addr_is_any(&local->addr);
@@ -193,7 +229,7 @@ static int sock_bind(void *c, const struct ns_endpoint *local)
 
 int udp_autobind(struct udp_sock *s)
 {
-	const struct ns_endpoint any = { .addr = ns_addr_v4(0) };
+	const struct ns_endpoint any = { .addr = udp_any(s) };
 
 	return s->bind.is_bound ? 0 : claim(s, &any);
 }
@@ -204,6 +240,7 @@ static int disconnect(struct udp_sock *s)
 	s->is_connected = false;
 	memset(&s->remote, 0, sizeof(s->remote));
 	memset(&s->src, 0, sizeof(s->src));
+	s->bind.ifindex = 0;
 	if (s->bind.is_bound && !s->has_user_port && !s->has_user_addr) {
 		list_del(&s->hash);
 		demux_unbind(s->udp->demux, &s->bind);
@@ -211,26 +248,34 @@ static int disconnect(struct udp_sock *s)
 	return 0;
 }
 
-/* linux v6.1 __ip4_datagram_connect() */
+/* linux v6.1 __ip4_datagram_connect(), __ip6_datagram_connect() */
 static int sock_connect(void *c, const struct ns_endpoint *remote)
 {
 	struct udp_sock *s = c;
+	const struct udp_family *f;
+	struct ns_endpoint to;
 	struct dst d;
 	struct ns_addr src = s->has_user_addr ? s->bind.local.addr : (struct ns_addr){ { 0 } };
+	uint32_t ifindex = s->bind.ifindex;
 	bool is_group = false, is_bcast = false;
 	int r;
 
 	if (!remote)
 		return disconnect(s);
-	if (ns_addr_is_multicast(&remote->addr) && ns_addr_is_any(&src))
-		src = s->mcast_src;
+	r = udp_peer(s, &remote->addr, ifindex, &to.addr);
+	if (r < 0)
+		return r;
+	f = udp_family_of(s, &to.addr);
+	if (ns_addr_is_multicast(&to.addr) && ns_addr_is_any(&src))
+		src = f->mcast_src;
 	if (ns_addr_is_multicast(&src))
 		src = (struct ns_addr){ { 0 } };
-	if (ns_addr_is_any(&src) && s->is_connected)
+	if (ns_addr_is_any(&src) && s->is_connected &&
+	    ns_addr_is_v4(&s->src) == ns_addr_is_v4(&to.addr))
 		src = s->src; /* linux keeps inet_saddr of the last connect() */
-	r = net_route_dgram(s->udp->net, &remote->addr, &src,
-			    ns_addr_is_multicast(&remote->addr) ? s->mcast_ifindex : 0, &d,
-			    &is_group, &is_bcast);
+	if (ifindex == 0)
+		ifindex = ns_addr_is_multicast(&to.addr) ? f->mcast_ifindex : f->ucast_ifindex;
+	r = net_route_dgram(s->udp->net, &to.addr, &src, ifindex, &d, &is_group, &is_bcast);
 	if (r == 0 && is_bcast && !s->is_broadcast)
 		r = -EACCES;
 	if (r == 0)
@@ -238,8 +283,8 @@ static int sock_connect(void *c, const struct ns_endpoint *remote)
 	if (r < 0)
 		return r;
 	s->is_connected = true;
-	s->remote = *remote;
-	if (ns_addr_is_any(&remote->addr))
+	s->remote = (struct ns_endpoint){ .addr = to.addr, .port = remote->port };
+	if (ns_addr_is_any(&to.addr))
 		s->remote.addr = d.nexthop;
 	s->src = d.src;
 	return 0;
@@ -249,8 +294,7 @@ static int sock_local(void *c, struct ns_endpoint *ret_local)
 {
 	const struct udp_sock *s = c;
 
-	*ret_local =
-		s->bind.is_bound ? s->bind.local : (struct ns_endpoint){ .addr = ns_addr_v4(0) };
+	*ret_local = s->bind.is_bound ? s->bind.local : (struct ns_endpoint){ .addr = udp_any(s) };
 	if (!s->has_user_addr && s->is_connected)
 		ret_local->addr = s->src;
 	return 0;
@@ -263,95 +307,6 @@ static int sock_remote(void *c, struct ns_endpoint *ret_remote)
 	if (!s->is_connected)
 		return -ENOTCONN;
 	*ret_remote = s->remote;
-	return 0;
-}
-
-/* ---- options ---- */
-
-/* Where the bool option @opt is kept; NULL: it is no bool of ours. */
-static bool *bool_of(struct udp_sock *s, enum ns_sockopt opt)
-{
-	static bool *const none = NULL;
-
-	if (opt == NS_SO_REUSEADDR)
-		return &s->bind.reuseaddr;
-	if (opt == NS_SO_REUSEPORT)
-		return &s->bind.reuseport;
-	if (opt == NS_SO_BROADCAST)
-		return &s->is_broadcast;
-	if (opt == NS_SO_NO_CHECK)
-		return &s->is_no_check;
-	if (opt == NS_IP_RECVERR)
-		return &s->is_recverr;
-	if (opt == NS_IP_MULTICAST_LOOP)
-		return &s->has_mcast_loop;
-	if (opt == NS_IP_MULTICAST_ALL)
-		return &s->hears_all_groups;
-	if (opt == NS_DGRAM_INFO)
-		return &s->has_info;
-	return none;
-}
-
-/* Likewise for options of one octet, with the most it may be. */
-static uint8_t *octet_of(struct udp_sock *s, enum ns_sockopt opt, int *ret_max)
-{
-	*ret_max = UINT8_MAX;
-	if (opt == NS_SO_PRIORITY_TOS)
-		return &s->tos;
-	if (opt == NS_SO_TTL)
-		return &s->ttl;
-	if (opt == NS_IP_MULTICAST_TTL)
-		return &s->mcast_ttl;
-	*ret_max = MTU_DISCOVER_MAX;
-	return opt == NS_IP_MTU_DISCOVER ? &s->mtu_discover : NULL;
-}
-
-static int sock_setopt(void *c, enum ns_sockopt opt, int value)
-{
-	struct udp_sock *s = c;
-	bool *b = bool_of(s, opt);
-	int max;
-	uint8_t *o = octet_of(s, opt, &max);
-
-	if (b) {
-		*b = value != 0;
-		return 0;
-	}
-	if (o) {
-		if (value < 0 || value > max)
-			return -EINVAL;
-		*o = (uint8_t)value;
-		return 0;
-	}
-	if (opt == NS_SO_RCVBUF) {
-		s->rcvbuf = value < UDP_RCVBUF_MIN ? UDP_RCVBUF_MIN : (uint32_t)value;
-		return 0;
-	}
-	if (opt == NS_SO_SNDBUF) {
-		s->sndbuf =
-			value; /* nothing of ours waits to be sent: the link's queue is the limit */
-		return 0;
-	}
-	return -ENOPROTOOPT;
-}
-
-static int sock_getopt(void *c, enum ns_sockopt opt, int *ret_value)
-{
-	struct udp_sock *s = c;
-	const bool *b = bool_of(s, opt);
-	int max;
-	const uint8_t *o = octet_of(s, opt, &max);
-
-	if (b)
-		*ret_value = *b;
-	else if (o)
-		*ret_value = *o;
-	else if (opt == NS_SO_RCVBUF)
-		*ret_value = (int)s->rcvbuf;
-	else if (opt == NS_SO_SNDBUF)
-		*ret_value = s->sndbuf;
-	else
-		return -ENOPROTOOPT;
 	return 0;
 }
 
@@ -448,7 +403,7 @@ static void rows(void *self, void (*fn)(void *ctx, const struct ns_sock_row *row
 		if (!s->bind.is_bound)
 			continue;
 		if (!s->is_connected)
-			r.remote.addr = ns_addr_v4(0);
+			r.remote.addr = udp_any(s);
 		(void)!sock_local(s, &r.local);
 		fn(ctx, &r);
 	}
@@ -490,8 +445,8 @@ const struct transport_ops udp_transport_ops = {
 	.shutdown_send = no_shutdown,
 	.close = sock_close,
 	.abort = sock_close,
-	.setopt = sock_setopt,
-	.getopt = sock_getopt,
+	.setopt = udp_setopt,
+	.getopt = udp_getopt,
 	.info = no_info,
 	.output = udp_output,
 	.rows = rows,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * udp_err.c - ICMP errors about datagrams we sent, RFC 1122 4.1.3.3
+ * udp_err.c - ICMP errors about datagrams we sent, RFC 1122 4.1.3.3, RFC 4443 2.4 (d)
  *
  * Theory of operation
  *
@@ -8,86 +8,59 @@
  * sequence number that would tell a guess from the truth, so an error counts for the socket that
  * could have sent that packet, and ends nothing: the next call fails once.
  *
- * Who hears of it, as linux v6.1 net/ipv4/udp.c __udp4_lib_err(): a connected socket of an error that
- * is fatal (ns_dgram_err.is_fatal); with IP_RECVERR every socket of every error. "Fragmentation needed"
- * makes the path's MTU smaller for ten minutes (RFC 1191 6.3), never below UDP_PMTU_MIN and only when
- * the socket that is quoted exists.
+ * Who hears of it, as linux v6.1 __udp4_lib_err() and __udp6_lib_err(): a connected socket of an error that
+ * is fatal; with IP_RECVERR (IPV6_RECVERR) every socket of every error. "Fragmentation needed" and "packet
+ * too big" are believed (net/pmtu.c) when the socket that is quoted exists.
  */
 #include <errno.h>
 
 #include "udp/udp_int.h"
 
-#define PMTU_EXPIRES_NS (600 * NS_PER_SEC) /* linux net.ipv4.route.mtu_expires */
-
-enum {
-	UNREACH = 3, /* ICMP types, RFC 792 */
-	PARAM_PROBLEM = 12,
-	PMTUDISC_DONT = 0,
+/* linux icmp_err_convert[].fatal, icmpv6_err_convert() tab_unreach[]: by code of "unreachable" */
+static const struct {
+	uint8_t unreach, param_problem;
+	uint32_t fatal;  /* bit n: code n */
+	uint32_t others; /* codes from here on are, too */
+	enum ns_err_origin origin;
+} families[2] = {
+	{ 3, 12, 0xe7cc, 16, NS_ERR_ICMP },
+	{ 1, 4, 0x72, 7, NS_ERR_ICMP6 },
 };
 
-/* linux icmp_err_convert[].fatal */
 static bool is_fatal(const struct icmp_err *e)
 {
-	static const bool fatal[] = {
-		[2] = true, [3] = true,  [6] = true,  [7] = true,  [8] = true,
-		[9] = true, [10] = true, [13] = true, [14] = true, [15] = true
-	};
+	bool is_v6 = !ns_addr_is_v4(&e->remote.addr);
 
-	if (e->type == PARAM_PROBLEM)
+	if (e->type == families[is_v6].param_problem)
 		return true;
-	return e->type == UNREACH && e->code < NS_ARRAY_LEN(fatal) && fatal[e->code];
-}
-
-static struct udp_pmtu *pmtu_slot(struct udp *u, const struct ns_addr *dst)
-{
-	return &u->pmtu[hash_sip(&u->core->key, dst, sizeof(*dst)) % UDP_PMTU_SLOTS];
-}
-
-uint32_t udp_pmtu_get(struct udp *u, const struct ns_addr *dst, uint32_t mtu, struct mono now)
-{
-	struct udp_pmtu *m = pmtu_slot(u, dst);
-
-	if (m->mtu == 0 || !ns_addr_eq(&m->dst, dst))
-		return mtu;
-	if (mono_le(m->expires, now)) {
-		m->mtu = 0;
-		return mtu;
-	}
-	return ns_min_u(mtu, m->mtu);
-}
-
-static void pmtu_set(struct udp *u, const struct ns_addr *dst, uint32_t mtu, struct mono now)
-{
-	struct udp_pmtu *m = pmtu_slot(u, dst);
-
-	mtu = ns_max_u(mtu, UDP_PMTU_MIN);
-	if (m->mtu && ns_addr_eq(&m->dst, dst) && mono_lt(now, m->expires) && m->mtu <= mtu)
-		return;
-	*m = (struct udp_pmtu){ .dst = *dst,
-				.mtu = mtu,
-				.expires = mono_add(now, PMTU_EXPIRES_NS) };
+	if (e->type != families[is_v6].unreach)
+		return false;
+	return e->code >= families[is_v6].others ? is_v6 : families[is_v6].fatal >> e->code & 1;
 }
 
 /* A full list keeps the oldest: they are read first, and one cause brings many of the same. */
-static void error_push(struct udp_sock *s, const struct icmp_err *e, bool fatal)
+static void error_push(struct udp_sock *s, const struct ns_dgram_err *e)
 {
-	struct udp *u = s->udp;
-	struct udp_error *x = s->error_cnt < UDP_ERRORS_MAX ? pool_get(&u->errors) : NULL;
+	struct udp_error *x = s->error_cnt < UDP_ERRORS_MAX ? pool_get(&s->udp->errors) : NULL;
 
 	if (x) {
-		x->e = (struct ns_dgram_err){ .err = e->err,
-					      .origin = NS_ERR_ICMP,
-					      .type = e->type,
-					      .code = e->code,
-					      .info = e->is_frag_needed ? e->mtu : 0,
-					      .offender = e->from,
-					      .to = e->remote,
-					      .is_fatal = fatal };
+		x->e = *e;
 		list_push(&s->errors, &x->node);
 		s->error_cnt++;
 	}
-	stat_inc(u->core->stats, STAT_UDP_ERRORS_IN);
 	udp_tell(s, NS_EV_ERR, e->err);
+}
+
+int udp_refused(struct udp_sock *s, const struct ns_endpoint *to, uint32_t mtu)
+{
+	/* linux ip_local_error(), ipv6_local_error() */
+	const struct ns_dgram_err e = {
+		.err = -EMSGSIZE, .origin = NS_ERR_LOCAL, .info = mtu, .to = *to, .is_queued = true
+	};
+
+	if (udp_family_of(s, &to->addr)->is_recverr)
+		error_push(s, &e);
+	return -EMSGSIZE;
 }
 
 bool udp_take_error(void *c, struct ns_dgram_err *ret_err)
@@ -107,19 +80,32 @@ bool udp_take_error(void *c, struct ns_dgram_err *ret_err)
 void udp_error(void *self, const struct icmp_err *e, struct mono now)
 {
 	struct udp *u = self;
-	struct udp_sock *s = udp_find(u, &e->local, &e->remote);
+	struct udp_sock *s = udp_find(u, &e->local, &e->remote, 0);
+	const struct udp_family *f;
 	bool fatal = is_fatal(e);
 
 	if (!s) {
 		drop_count(u->core->stats, DROP_ICMP_NO_MATCH);
 		return;
 	}
+	f = udp_family_of(s, &e->remote.addr);
 	if (e->is_frag_needed) {
-		pmtu_set(u, &e->remote.addr, e->mtu, now);
-		if (s->mtu_discover == PMTUDISC_DONT)
+		net_pmtu_learn(u->net, &e->remote.addr, e->mtu, now);
+		if (f->mtu_discover == PMTUDISC_DONT && ns_addr_is_v4(&e->remote.addr))
 			return;
-		fatal = true;
+		fatal = f->mtu_discover != PMTUDISC_DONT;
 	}
-	if (s->is_recverr || (fatal && s->is_connected))
-		error_push(s, e, fatal || s->is_recverr);
+	if (!f->is_recverr && !(fatal && s->is_connected))
+		return;
+	stat_inc(u->core->stats, STAT_UDP_ERRORS_IN);
+	error_push(s, &(struct ns_dgram_err){
+			      .err = e->err,
+			      .origin = families[!ns_addr_is_v4(&e->remote.addr)].origin,
+			      .type = e->type,
+			      .code = e->code,
+			      .info = e->is_frag_needed ? e->mtu : 0,
+			      .offender = e->from,
+			      .to = e->remote,
+			      .is_fatal = true,
+			      .is_queued = f->is_recverr });
 }

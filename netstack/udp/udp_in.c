@@ -6,7 +6,7 @@
  *
  * The header is checked against what IP delivered: a length below 8 or beyond the packet ends it, what
  * is behind the length is padding (RFC 768). A checksum of zero says that there is none, which IPv4
- * allows. Unicast has one hearer (udp_find()), or "port unreachable" goes back (RFC 1122 4.1.3.1);
+ * allows and IPv6 does not (RFC 8200 8.1; the exception of RFC 6935 is for tunnels). Unicast has one hearer (udp_find()), or "port unreachable" goes back (RFC 1122 4.1.3.1);
  * broadcast and multicast have all that match, each with a copy of its own, and no answer.
  *
  * A super-frame of datagrams (PKT_GSO_UDP_L4: a peer on the same host whose segmentation nobody had to
@@ -23,6 +23,8 @@
 struct udp_in {
 	struct ns_endpoint local, remote;
 	uint32_t off, len;
+	uint32_t
+		ifindex; /* of the link it came by, or of that by which its original left to a group */
 };
 
 void udp_dgram_free(struct udp *u, struct udp_dgram *d)
@@ -35,28 +37,53 @@ void udp_dgram_free(struct udp *u, struct udp_dgram *d)
 
 /* ---- who hears it ---- */
 
-/* linux v6.1 net/ipv4/udp.c compute_score(); 0: not this one */
+/* Does the address that bind() named, or did not, take what comes to @a? */
+static bool is_bound_to(const struct udp_sock *s, const struct ns_addr *a)
+{
+	const struct ns_addr *own = &s->bind.local.addr;
+
+	if (!ns_addr_is_any(own))
+		return ns_addr_eq(own, a);
+	if (!s->bind.is_v6)
+		return ns_addr_is_v4(a);
+	return !ns_addr_is_v4(a) || !s->bind.is_v6only;
+}
+
+static bool is_connected_to(const struct udp_sock *s, const struct ns_endpoint *remote)
+{
+	return s->remote.port == remote->port && ns_addr_eq(&s->remote.addr, &remote->addr);
+}
+
+static bool is_bound_by(const struct udp_sock *s, uint32_t ifindex)
+{
+	return s->bind.ifindex == 0 || ifindex == 0 || s->bind.ifindex == ifindex;
+}
+
+/*
+ * linux v6.1 net/ipv4/udp.c, net/ipv6/udp.c compute_score(); 0: not this one. Those bound to the very
+ * address, as every connected one is, come before all others: udp4_lib_lookup2() looks for them first.
+ */
 static uint32_t score(const struct udp_sock *s, const struct ns_endpoint *local,
-		      const struct ns_endpoint *remote)
+		      const struct ns_endpoint *remote, uint32_t ifindex)
 {
 	uint32_t points = 1;
 
-	if (s->bind.local.port != local->port)
+	if (s->bind.local.port != local->port || !is_bound_to(s, &local->addr) ||
+	    !is_bound_by(s, ifindex))
 		return 0;
-	if (!ns_addr_is_any(&s->bind.local.addr)) {
-		if (!ns_addr_eq(&s->bind.local.addr, &local->addr))
-			return 0;
-		points += 4;
-	}
+	if (!ns_addr_is_any(&s->bind.local.addr) || s->is_connected)
+		points += 32;
 	if (s->is_connected) {
-		if (s->remote.port != remote->port || !ns_addr_eq(&s->remote.addr, &remote->addr))
+		if (!is_connected_to(s, remote))
 			return 0;
 		if (!s->has_user_addr && !ns_addr_is_multicast(&s->remote.addr) &&
 		    !ns_addr_eq(&s->src, &local->addr))
 			return 0;
 		points += 8;
 	}
-	return points;
+	if (s->bind.ifindex)
+		points += 4;
+	return points + (ns_addr_is_v4(&local->addr) && !s->bind.is_v6);
 }
 
 static uint64_t pair_hash(const struct udp *u, const struct ns_endpoint *local,
@@ -72,7 +99,7 @@ static uint64_t pair_hash(const struct udp *u, const struct ns_endpoint *local,
 }
 
 struct udp_sock *udp_find(struct udp *u, const struct ns_endpoint *local,
-			  const struct ns_endpoint *remote)
+			  const struct ns_endpoint *remote, uint32_t ifindex)
 {
 	struct list *bucket = udp_bucket(u, local->port);
 	struct udp_sock *best = NULL;
@@ -81,7 +108,7 @@ struct udp_sock *udp_find(struct udp *u, const struct ns_endpoint *local,
 
 	list_for_each (it, bucket) {
 		struct udp_sock *s = list_entry(it, struct udp_sock, hash);
-		uint32_t points = score(s, local, remote);
+		uint32_t points = score(s, local, remote, ifindex);
 
 		if (points > most) {
 			most = points;
@@ -97,7 +124,7 @@ struct udp_sock *udp_find(struct udp *u, const struct ns_endpoint *local,
 	list_for_each (it, bucket) {
 		struct udp_sock *s = list_entry(it, struct udp_sock, hash);
 
-		if (s->bind.reuseport && score(s, local, remote) == most && pick-- == 0)
+		if (s->bind.reuseport && score(s, local, remote, ifindex) == most && pick-- == 0)
 			return s;
 	}
 	return best;
@@ -144,7 +171,7 @@ static enum drop queue_push(struct udp_sock *s, const struct pkt *p, const struc
 	}
 	d->rx = (struct ns_dgram_rx){ .from = in->remote,
 				      .to = in->local,
-				      .ifindex = net_link_ifindex(ip->link),
+				      .ifindex = in->ifindex,
 				      .len = in->len,
 				      .ttl = ip->ttl,
 				      .tos = ip->tos,
@@ -201,21 +228,18 @@ static enum drop deliver_group(struct udp *u, const struct pkt *p, const struct 
 			       const struct ip_rx *ip, struct mono now)
 {
 	bool is_mcast = ns_addr_is_multicast(&in->local.addr);
-	uint32_t ifindex = net_link_ifindex(ip->link);
 	enum drop why = DROP_UDP_NO_PORT;
 
-	if (is_mcast && !udp_hears(u, &in->local.addr, ifindex))
+	if (is_mcast && !udp_hears(u, &in->local.addr, in->ifindex))
 		return DROP_UDP_NO_MEMBER;
 	list_for_each (it, udp_bucket(u, in->local.port)) {
 		struct udp_sock *s = list_entry(it, struct udp_sock, hash);
 		enum drop r;
 
-		if (s->bind.local.port != in->local.port ||
-		    (!ns_addr_is_any(&s->bind.local.addr) &&
-		     !ns_addr_eq(&s->bind.local.addr, &in->local.addr)) ||
-		    (s->is_connected && (s->remote.port != in->remote.port ||
-					 !ns_addr_eq(&s->remote.addr, &in->remote.addr))) ||
-		    (is_mcast && !udp_sock_hears(s, &in->local.addr, ifindex)))
+		if (s->bind.local.port != in->local.port || !is_bound_to(s, &in->local.addr) ||
+		    !is_bound_by(s, in->ifindex) ||
+		    (s->is_connected && !is_connected_to(s, &in->remote)) ||
+		    (is_mcast && !udp_sock_hears(s, &in->local.addr, in->ifindex)))
 			continue;
 		r = queue_push(s, p, in, ip, now);
 		if (why != DROP_NONE)
@@ -231,7 +255,7 @@ static enum drop deliver(struct udp *u, const struct pkt *p, const struct udp_in
 
 	if (ip->is_bcast)
 		return deliver_group(u, p, in, ip, now);
-	s = udp_find(u, &in->local, &in->remote);
+	s = udp_find(u, &in->local, &in->remote, in->ifindex);
 	if (s)
 		return queue_push(s, p, in, ip, now);
 	net_port_unreachable(u->net, p, ip, now);
@@ -251,6 +275,8 @@ static enum drop parse(struct pkt *p, const struct ip_rx *ip, struct udp_in *ret
 	if (len < sizeof(h) || len > pkt_len(p))
 		return DROP_UDP_BAD_HEADER;
 	pkt_trim(p, len);
+	if (be16_get(h.csum) == 0 && !ns_addr_is_v4(&ip->src))
+		return DROP_UDP_ZERO_CSUM;
 	if (be16_get(h.csum) != 0 && !ip->csum_ok) {
 		uint32_t sum = csum_pseudo(&ip->src, &ip->dst, IP_PROTO_UDP, len);
 
@@ -259,6 +285,8 @@ static enum drop parse(struct pkt *p, const struct ip_rx *ip, struct udp_in *ret
 	}
 	*ret_in = (struct udp_in){ .local = { ip->dst, be16_get(h.dport) },
 				   .remote = { ip->src, be16_get(h.sport) },
+				   .ifindex = p->loop_ifindex ? p->loop_ifindex
+							      : net_link_ifindex(ip->link),
 				   .off = sizeof(h),
 				   .len = len - (uint32_t)sizeof(h) };
 	return DROP_NONE;

@@ -10,17 +10,25 @@
 
 enum {
 	UDP_BUCKETS_MAX = 1024,
-	UDP_GROUPS_MAX = 20, /* groups of one socket; linux net.ipv4.igmp_max_memberships */
-	UDP_ERRORS_MAX = 16, /* errors of one socket that wait to be read */
-	UDP_PMTU_SLOTS = 64,
+	UDP_GROUPS_MAX = 20,   /* groups of one socket; linux net.ipv4.igmp_max_memberships */
+	UDP_ERRORS_MAX = 16,   /* errors of one socket that wait to be read */
 	UDP_CHARGE = 512,      /* octets a queued datagram counts besides its payload */
 	UDP_RCVBUF = 212992,   /* octets; linux net.core.rmem_default */
 	UDP_CHUNKS = 17,       /* CHUNK_SMALL pieces of the longest datagram */
 	UDP_RCVBUF_MIN = 2304, /* octets */
-	UDP_PMTU_MIN = 552,    /* octets; linux net.ipv4.route.min_pmtu */
 };
 
 static_assert(UDP_CHUNKS * CHUNK_SMALL >= NS_DGRAM_MAX, "all of a datagram");
+
+/** enum udp_pmtudisc - IP_PMTUDISC_* and IPV6_PMTUDISC_* of Linux, which are the same */
+enum udp_pmtudisc {
+	PMTUDISC_DONT = 0, /* never asks routers not to fragment */
+	PMTUDISC_WANT = 1,
+	PMTUDISC_DO = 2,        /* what is longer than the path is refused */
+	PMTUDISC_PROBE = 3,     /* likewise, and the path is the link alone */
+	PMTUDISC_INTERFACE = 4, /* as DONT, and the path is the link alone */
+	PMTUDISC_OMIT = 5,
+};
 static_assert(NS_DGRAM_IOVS >= UDP_CHUNKS, "an iovec for each piece");
 
 /** struct udp_dgram - a received datagram in the queue of one socket */
@@ -41,6 +49,17 @@ struct udp_error {
 struct udp_group {
 	struct ns_addr addr;
 	uint32_t ifindex;
+};
+
+/** struct udp_family - what a socket keeps twice: a socket of IPv6 speaks IPv4 with its options of IPv4 */
+struct udp_family {
+	struct ns_addr mcast_src;              /* IP_MULTICAST_IF; any: chosen */
+	uint32_t mcast_ifindex, ucast_ifindex; /* 0: by route */
+	uint32_t frag_mtu; /* IPV6_MTU: octets of IP packet at most, 0: the path's */
+	uint8_t ttl, tos, mcast_ttl;
+	uint8_t mtu_discover; /* enum udp_pmtudisc */
+	bool is_recverr, has_mcast_loop, hears_all_groups;
+	bool is_dontfrag; /* IPV6_DONTFRAG */
 };
 
 /** struct udp_sock - one socket */
@@ -65,20 +84,17 @@ struct udp_sock {
 
 	struct udp_group groups[UDP_GROUPS_MAX];
 	uint32_t group_cnt;
-	struct ns_addr mcast_src; /* IP_MULTICAST_IF; any: chosen */
-	uint32_t mcast_ifindex;
-	uint32_t rcvbuf; /* octets of charge */
+	struct udp_family fam[2]; /* IPv4, IPv6: udp_family_of() */
+	uint32_t rcvbuf;          /* octets of charge */
 	int sndbuf;
-	uint8_t ttl, tos, mcast_ttl, mtu_discover;
-	bool is_broadcast, is_no_check, is_recverr, has_mcast_loop, hears_all_groups, has_info;
+	bool is_broadcast, is_no_check, has_info;
 };
 
-/** struct udp_pmtu - what a router said about a path */
-struct udp_pmtu {
-	struct ns_addr dst;
-	uint32_t mtu; /* octets, 0: free */
-	struct mono expires;
-};
+/** udp_family_of() - the options for datagrams to and from @a */
+static inline struct udp_family *udp_family_of(struct udp_sock *s, const struct ns_addr *a)
+{
+	return &s->fam[!ns_addr_is_v4(a)];
+}
 
 /** struct udp - the transport */
 struct udp {
@@ -90,7 +106,6 @@ struct udp {
 	struct list socks;
 	struct list starved;
 	uint32_t chunk_cnt, chunk_cap; /* pieces in all receive queues */
-	struct udp_pmtu pmtu[UDP_PMTU_SLOTS];
 	uint32_t bucket_cnt;
 	struct list buckets[];
 };
@@ -100,8 +115,25 @@ struct udp {
 struct list *udp_bucket(struct udp *u, uint16_t port);
 /** udp_autobind() - a port chosen by the stack, unless there is one. Return: 0 or -EADDRINUSE */
 ns_must_check int udp_autobind(struct udp_sock *s);
+/**
+ * udp_peer() - an address to send or connect to, as the socket means it
+ * @ifindex:	Link it is to leave by, 0: not said
+ * @ret_to:	:: as the loopback address of the socket's family; link-local with a zone where one can be told
+ *
+ * Return: 0, -EAFNOSUPPORT, -ENETUNREACH (mapped, and the socket is of IPv6 alone)
+ */
+ns_must_check int udp_peer(const struct udp_sock *s, const struct ns_addr *to, uint32_t ifindex,
+			   struct ns_addr *ret_to);
+/** udp_any() - the address of a socket that has none: :: for one of IPv6 */
+struct ns_addr udp_any(const struct udp_sock *s);
 /** udp_tell() - news for the user */
 void udp_tell(const struct udp_sock *s, uint32_t mask, int err);
+
+/* ---- udp_opt.c ---- */
+
+void udp_opt_init(struct udp_sock *s);
+int udp_setopt(void *c, enum ns_sockopt opt, int value);
+int udp_getopt(void *c, enum ns_sockopt opt, int *ret_value);
 
 /* ---- udp_in.c ---- */
 
@@ -109,9 +141,9 @@ enum drop udp_input(void *self, struct pkt *p, const struct ip_rx *ip, struct mo
 void udp_dgram_free(struct udp *u, struct udp_dgram *d);
 int udp_peek(void *c, uint32_t idx, struct ns_dgram_rx *ret_rx, struct ns_iov *iov);
 void udp_consume(void *c, uint32_t cnt);
-/** udp_find() - the socket that hears @remote at @local best; NULL: none */
+/** udp_find() - the socket that hears @remote at @local by that link best; NULL: none. @ifindex 0: by any */
 struct udp_sock *udp_find(struct udp *u, const struct ns_endpoint *local,
-			  const struct ns_endpoint *remote);
+			  const struct ns_endpoint *remote, uint32_t ifindex);
 
 /* ---- udp_out.c ---- */
 
@@ -119,20 +151,24 @@ int udp_send(void *c, const struct ns_dgram_tx *tx, const struct ns_iov *iov, ui
 	     struct mono now);
 int udp_check(void *c, const struct ns_dgram_tx *tx, uint32_t len, struct mono now);
 void udp_output(void *self, struct mono now);
+/** udp_path_mtu() - octets of IP packet of the path there, or negative errno */
+int udp_path_mtu(struct udp_sock *s, const struct ns_dgram_tx *tx, struct mono now);
 
 /* ---- udp_err.c ---- */
 
 void udp_error(void *self, const struct icmp_err *e, struct mono now);
+/** udp_refused() - a datagram was longer than its path: told to who asked for it (IP_RECVERR). Return: -EMSGSIZE */
+int udp_refused(struct udp_sock *s, const struct ns_endpoint *to, uint32_t mtu);
 bool udp_take_error(void *c, struct ns_dgram_err *ret_err);
-/** udp_pmtu_get() - octets of IP packet that @dst takes, at most @mtu */
-uint32_t udp_pmtu_get(struct udp *u, const struct ns_addr *dst, uint32_t mtu, struct mono now);
 
 /* ---- udp_group.c ---- */
 
 int udp_group(void *c, const struct ns_addr *group, const struct ns_addr *local, uint32_t ifindex,
 	      bool is_join);
 int udp_multicast_if(void *c, const struct ns_addr *local, uint32_t ifindex);
-/** udp_hears() - does a member of this host hear @group on that link; any link for packets of ours (ifindex 1) */
+/** udp_hears() - does a member of this host hear @group on that link? */
 bool udp_hears(const struct udp *u, const struct ns_addr *group, uint32_t ifindex);
 /** udp_sock_hears() - does this socket? */
 bool udp_sock_hears(const struct udp_sock *s, const struct ns_addr *group, uint32_t ifindex);
+/** udp_groups_leave() - all of them */
+void udp_groups_leave(struct udp_sock *s);

@@ -8,9 +8,9 @@
  * small pieces that go with the frame. The path is looked up for each (a table look-up; programs send
  * to changing peers), the source is what the call or bind() named, else what the route prefers.
  *
- * A datagram that fits its path may not be fragmented on the way (IP_PMTUDISC_WANT, the default); one
- * that does not is cut by us, or refused with -EMSGSIZE under IP_PMTUDISC_DO. The checksum is left to
- * the device, unless the datagram is cut.
+ * A datagram that fits its path may not be fragmented on the way (IP_PMTUDISC_WANT, the default; over IPv6
+ * none ever is); one that does not is cut by us, or refused with -EMSGSIZE under IP_PMTUDISC_DO and
+ * IPV6_DONTFRAG. The checksum is left to the device, unless the datagram is cut.
  *
  * Backpressure: a link without room is -EAGAIN; the socket is told NS_EV_OUT once there is some. A group
  * is sent to whatever the room, since its copy for this host follows.
@@ -21,23 +21,17 @@
 #include "udp/udp_int.h"
 #include "wire/csum.h"
 #include "wire/ip4.h"
-
-enum {
-	PMTUDISC_DONT = 0, /* linux/in.h IP_PMTUDISC_* */
-	PMTUDISC_WANT = 1,
-	PMTUDISC_DO = 2,
-	PMTUDISC_PROBE = 3,
-	PMTUDISC_INTERFACE = 4,
-	PMTUDISC_OMIT = 5,
-};
+#include "wire/ip6.h"
 
 /* A datagram on its way out. */
 struct udp_out {
 	struct ns_endpoint to;
 	struct ns_addr src;
 	struct dst dst;
-	bool is_group, is_mcast;
+	const struct udp_family *f;
+	bool is_group, is_mcast, is_dontfrag;
 	uint8_t ttl, tos;
+	uint32_t hdr_len; /* octets of IP and UDP headers */
 };
 
 /* Payload of @iov into pieces of @p. */
@@ -101,12 +95,37 @@ static void header_push(struct pkt *p, const struct udp_out *o, uint16_t sport, 
 	h->csum = be16(csum ? csum : UINT16_MAX); /* RFC 768: zero says that there is none */
 }
 
-/* Where to and from where. */
-static int find_path(struct udp_sock *s, const struct ns_dgram_tx *tx, struct udp_out *o)
+/* The link to leave by, as far as anybody said: linux udp_sendmsg(), udpv6_sendmsg(); 0: by route. */
+static uint32_t pick_ifindex(const struct udp_sock *s, const struct ns_dgram_tx *tx,
+			     const struct udp_family *f, bool is_mcast)
 {
-	struct ns_addr src = tx->from;
-	uint32_t ifindex = tx->ifindex;
-	bool is_bcast = false;
+	if (tx->ifindex)
+		return tx->ifindex;
+	if (s->bind.ifindex)
+		return s->bind.ifindex;
+	return is_mcast ? f->mcast_ifindex : f->ucast_ifindex;
+}
+
+/* The source, as far as anybody said: the call, bind(), connect(), IP_MULTICAST_IF. */
+static int pick_src(const struct udp_sock *s, const struct ns_dgram_tx *tx, const struct udp_out *o,
+		    struct ns_addr *ret_src)
+{
+	*ret_src = net_zone(s->udp->net, tx->from, tx->ifindex);
+	if (!ns_addr_is_any(
+		    ret_src)) /* linux ip_route_output_key_hash_rcu(), ip6_datagram_send_ctl() */
+		return net_is_local(s->udp->net, ret_src) ? 0 : -EINVAL;
+	if (s->has_user_addr && !ns_addr_is_multicast(&s->bind.local.addr))
+		*ret_src = s->bind.local.addr;
+	else if (!tx->has_to)
+		*ret_src = s->src;
+	if (o->is_mcast && ns_addr_is_any(ret_src))
+		*ret_src = o->f->mcast_src;
+	return 0;
+}
+
+/* Where to: the path's family, its options. */
+static int find_peer(struct udp_sock *s, const struct ns_dgram_tx *tx, struct udp_out *o)
+{
 	int r;
 
 	if (!tx->has_to && !s->is_connected)
@@ -114,19 +133,26 @@ static int find_path(struct udp_sock *s, const struct ns_dgram_tx *tx, struct ud
 	o->to = tx->has_to ? tx->to : s->remote;
 	if (o->to.port == 0)
 		return -EINVAL;
+	r = udp_peer(s, &o->to.addr, tx->ifindex ? tx->ifindex : s->bind.ifindex, &o->to.addr);
+	o->f = udp_family_of(s, &o->to.addr);
+	o->hdr_len = UDP_HDR_LEN + (ns_addr_is_v4(&o->to.addr) ? IP4_HDR_LEN : IP6_HDR_LEN);
 	o->is_mcast = ns_addr_is_multicast(&o->to.addr);
-	if (ns_addr_is_any(&src) && s->has_user_addr && !ns_addr_is_multicast(&s->bind.local.addr))
-		src = s->bind.local.addr;
-	if (ns_addr_is_any(&src) && !tx->has_to)
-		src = s->src;
-	if (o->is_mcast && ns_addr_is_any(&src))
-		src = s->mcast_src;
-	if (o->is_mcast && ifindex == 0)
-		ifindex = s->mcast_ifindex;
-	if (!ns_addr_is_any(&tx->from) && !net_is_local(s->udp->net, &tx->from))
-		return -EINVAL; /* linux ip_route_output_key_hash_rcu() */
-	r = net_route_dgram(s->udp->net, &o->to.addr, &src, ifindex, &o->dst, &o->is_group,
-			    &is_bcast);
+	return r;
+}
+
+/* Where to and from where. */
+static int find_path(struct udp_sock *s, const struct ns_dgram_tx *tx, struct udp_out *o)
+{
+	struct ns_addr src = { { 0 } };
+	bool is_bcast = false;
+	int r = find_peer(s, tx, o);
+
+	if (r == 0)
+		r = pick_src(s, tx, o, &src);
+	if (r == 0)
+		r = net_route_dgram(s->udp->net, &o->to.addr, &src,
+				    pick_ifindex(s, tx, o->f, o->is_mcast), &o->dst, &o->is_group,
+				    &is_bcast);
 	if (r < 0)
 		return r;
 	if (is_bcast && !s->is_broadcast)
@@ -134,8 +160,9 @@ static int find_path(struct udp_sock *s, const struct ns_dgram_tx *tx, struct ud
 	if (ns_addr_is_any(&o->to.addr))
 		o->to.addr = o->dst.nexthop;
 	o->src = o->dst.src;
-	o->tos = tx->tos >= 0 ? (uint8_t)tx->tos : s->tos;
-	o->ttl = tx->ttl >= 0 ? (uint8_t)tx->ttl : o->is_mcast ? s->mcast_ttl : s->ttl;
+	o->tos = tx->tos >= 0 ? (uint8_t)tx->tos : o->f->tos;
+	o->ttl = tx->ttl >= 0 ? (uint8_t)tx->ttl : o->is_mcast ? o->f->mcast_ttl : o->f->ttl;
+	o->is_dontfrag = tx->dontfrag ? tx->dontfrag > 0 : o->f->is_dontfrag;
 	return 0;
 }
 
@@ -143,23 +170,43 @@ static int find_path(struct udp_sock *s, const struct ns_dgram_tx *tx, struct ud
 static uint32_t path_mtu(struct udp_sock *s, const struct udp_out *o, struct mono now,
 			 bool *ret_refuses)
 {
-	*ret_refuses = s->mtu_discover == PMTUDISC_DO || s->mtu_discover == PMTUDISC_PROBE;
-	return s->mtu_discover < PMTUDISC_PROBE ? udp_pmtu_get(s->udp, &o->to.addr, o->dst.mtu, now)
-						: o->dst.mtu;
+	uint8_t how = o->f->mtu_discover;
+	uint32_t mtu = how < PMTUDISC_PROBE ? net_pmtu(s->udp->net, &o->dst, &o->to.addr, now)
+					    : o->dst.mtu;
+
+	*ret_refuses = how == PMTUDISC_DO || how == PMTUDISC_PROBE || o->is_dontfrag ||
+		       (how == PMTUDISC_INTERFACE && !ns_addr_is_v4(&o->to.addr));
+	return o->f->frag_mtu ? ns_min_u(mtu, o->f->frag_mtu) : mtu;
+}
+
+int udp_path_mtu(struct udp_sock *s, const struct ns_dgram_tx *tx, struct mono now)
+{
+	struct udp_out o;
+	int r = find_path(s, tx, &o);
+
+	return r < 0 ? r : (int)net_pmtu(s->udp->net, &o.dst, &o.to.addr, now);
+}
+
+/* May @len octets of payload go by this path? @ret_mtu as path_mtu(). */
+static int check_len(struct udp_sock *s, const struct udp_out *o, size_t len, struct mono now,
+		     uint32_t *ret_mtu)
+{
+	bool refuses;
+
+	*ret_mtu = path_mtu(s, o, now, &refuses);
+	if (len > (ns_addr_is_v4(&o->to.addr) ? NS_DGRAM_MAX4 : NS_DGRAM_MAX))
+		return -EMSGSIZE;
+	return refuses && len + o->hdr_len > *ret_mtu ? udp_refused(s, &o->to, *ret_mtu) : 0;
 }
 
 /** udp_check() - dgram_ops.check */
 int udp_check(void *c, const struct ns_dgram_tx *tx, uint32_t len, struct mono now)
 {
 	struct udp_out o;
-	bool refuses;
+	uint32_t mtu;
 	int r = find_path(c, tx, &o);
 
-	if (r < 0)
-		return r;
-	return len + UDP_HDR_LEN + IP4_HDR_LEN > path_mtu(c, &o, now, &refuses) && refuses
-		       ? -EMSGSIZE
-		       : 0;
+	return r < 0 ? r : check_len(c, &o, len, now, &mtu);
 }
 
 /* One packet by @d; Consumes @p. */
@@ -184,7 +231,9 @@ static struct pkt *build(struct udp_sock *s, const struct udp_out *o, const stru
 
 	if (!p || copy_payload(u, p, iov, iov_cnt) < 0)
 		return NULL;
-	header_push(p, o, s->bind.local.port, !s->is_no_check, !is_cut);
+	/* RFC 8200 8.1: over IPv6 there always is one */
+	header_push(p, o, s->bind.local.port, !s->is_no_check || !ns_addr_is_v4(&o->to.addr),
+		    !is_cut);
 	return take(p);
 }
 
@@ -194,14 +243,33 @@ static void loop_back(struct udp_sock *s, const struct udp_out *o, const struct 
 {
 	struct dst loop;
 	struct pkt *p;
+	uint32_t ifindex = net_link_ifindex(o->dst.link);
 
-	if (o->is_mcast && (!s->has_mcast_loop || !udp_hears(s->udp, &o->to.addr, 1)))
+	if (net_dst_is_loop(&o->dst) ||
+	    (o->is_mcast && (!o->f->has_mcast_loop || !udp_hears(s->udp, &o->to.addr, ifindex))))
 		return;
 	p = build(s, o, iov, iov_cnt, false);
 	if (!p)
 		return;
+	p->loop_ifindex = ifindex;
 	net_loop_dst(s->udp->net, &o->to.addr, &loop);
 	(void)emit(s, o, &loop, p, false, now);
+}
+
+/* RFC 1112 6.1: a TTL of 0 stays on this host; RFC 4291 2.7: so does a group of node-local scope. */
+static bool leaves_host(const struct udp_out *o)
+{
+	if (!o->is_group)
+		return true;
+	if (o->is_mcast && !ns_addr_is_v4(&o->to.addr) && (o->to.addr.b[1] & 0x0f) <= 1)
+		return net_dst_is_loop(&o->dst);
+	return o->ttl > 0;
+}
+
+static bool may_be_cut_on_the_way(const struct udp_out *o, bool is_cut)
+{
+	return is_cut || o->f->mtu_discover == PMTUDISC_DONT ||
+	       o->f->mtu_discover >= PMTUDISC_INTERFACE;
 }
 
 /** udp_send() - dgram_ops.send */
@@ -211,29 +279,22 @@ int udp_send(void *c, const struct ns_dgram_tx *tx, const struct ns_iov *iov, ui
 	struct udp_sock *s = c;
 	struct udp *u = s->udp;
 	struct udp_out o;
-	uint32_t mtu, len;
+	uint32_t mtu;
 	size_t total = 0;
 	struct pkt *p;
-	bool is_cut, dont_fragment, refuses;
+	bool is_cut;
 	int r;
 
 	for (uint32_t i = 0; i < iov_cnt; i++)
 		total += iov[i].len;
-	if (total > NS_DGRAM_MAX)
-		return -EMSGSIZE;
 	r = find_path(s, tx, &o);
+	if (r == 0)
+		r = check_len(s, &o, total, now, &mtu);
 	if (r == 0)
 		r = udp_autobind(s);
 	if (r < 0)
 		return r;
-	len = (uint32_t)total + UDP_HDR_LEN + IP4_HDR_LEN;
-	mtu = path_mtu(s, &o, now, &refuses);
-	is_cut = len > mtu;
-	if (is_cut && refuses)
-		return -EMSGSIZE;
-	dont_fragment =
-		!is_cut && (s->mtu_discover == PMTUDISC_WANT || s->mtu_discover == PMTUDISC_DO ||
-			    s->mtu_discover == PMTUDISC_PROBE);
+	is_cut = total + o.hdr_len > mtu;
 	if (!o.is_group && net_dst_room(u->net, &o.dst) == 0) {
 		if (list_is_empty(&s->starved))
 			list_push(&u->starved, &s->starved);
@@ -242,15 +303,15 @@ int udp_send(void *c, const struct ns_dgram_tx *tx, const struct ns_iov *iov, ui
 	p = build(s, &o, iov, iov_cnt, is_cut);
 	if (!p)
 		return -ENOBUFS;
-	if (o.ttl > 0 || !o.is_group) { /* RFC 1112 6.1: a TTL of 0 stays on this host */
+	if (leaves_host(&o)) {
 		o.dst.mtu = mtu;
-		r = emit(s, &o, &o.dst, p, dont_fragment, now);
+		r = emit(s, &o, &o.dst, p, !may_be_cut_on_the_way(&o, is_cut), now);
 	} else {
 		pkt_free(p);
 	}
 	if (o.is_group)
 		loop_back(s, &o, iov, iov_cnt, now);
-	if (r == -ENOBUFS && !s->is_recverr)
+	if (r == -ENOBUFS && !o.f->is_recverr)
 		r = 0; /* lost as on any wire: linux udp_send_skb() */
 	if (r < 0)
 		return r;

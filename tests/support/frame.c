@@ -215,6 +215,58 @@ static uint32_t pseudo6(const struct frame *f, uint8_t proto, uint32_t len)
 	return frame_sum(f->b + ETH_LEN + 8, 32, proto + len);
 }
 
+void frame_ip6(struct frame *f, const struct way *w, const struct ip6_in *ip, const void *payload,
+	       uint32_t len)
+{
+	static uint8_t b[FRAME_MAX];
+
+	memset(b, 0, IP6_LEN);
+	put32(b, UINT32_C(6) << 28 | (uint32_t)ip->tclass << 20);
+	put16(b + 4, ip->payload_len ? ip->payload_len : len);
+	b[6] = ip->next ? ip->next : 17;
+	b[7] = ip->hop_limit ? ip->hop_limit : 64;
+	memcpy(b + 8, ip->src, 16);
+	memcpy(b + 24, ip->dst, 16);
+	if (len)
+		memcpy(b + IP6_LEN, payload, len);
+	frame_eth(f, w, 0x86dd, b, IP6_LEN + len);
+}
+
+void frame_udp6(struct frame *f, const struct way *w, const struct ip6_in *ip, const void *data,
+		uint32_t len, int csum)
+{
+	static uint8_t b[FRAME_MAX];
+	uint32_t sum;
+
+	put16(b, w->sport);
+	put16(b + 2, w->dport);
+	put16(b + 4, len + 8);
+	put16(b + 6, 0);
+	if (len)
+		memcpy(b + 8, data, len);
+	frame_ip6(f, w, ip, b, len + 8);
+	sum = ~frame_sum(f->b + ETH_LEN + IP6_LEN, len + 8, pseudo6(f, 17, len + 8)) & 0xffff;
+	put16(f->b + ETH_LEN + IP6_LEN + 6, csum >= 0 ? (uint32_t)csum : sum ? sum : 0xffff);
+}
+
+void frame_icmp6(struct frame *f, const struct way *w, const struct ip6_in *ip, uint8_t type,
+		 uint8_t code, uint32_t rest, const void *data, uint32_t len)
+{
+	static uint8_t b[FRAME_MAX];
+	struct ip6_in icmp = *ip;
+
+	b[0] = type;
+	b[1] = code;
+	put16(b + 2, 0);
+	put32(b + 4, rest);
+	if (len)
+		memcpy(b + 8, data, len);
+	icmp.next = 58;
+	frame_ip6(f, w, &icmp, b, len + 8);
+	put16(f->b + ETH_LEN + IP6_LEN + 2,
+	      ~frame_sum(f->b + ETH_LEN + IP6_LEN, len + 8, pseudo6(f, 58, len + 8)) & 0xffff);
+}
+
 /* The same for IPv6 without extension headers. */
 static uint32_t tcp6_at(const struct frame *f, uint32_t *ret_len)
 {
@@ -420,6 +472,8 @@ static void read_ip6(const struct frame *f, struct seen *s)
 	s->ttl = ip[7];
 	s->way.src = get32(ip + 20);
 	s->way.dst = get32(ip + 36);
+	memcpy(s->src6, ip + 8, 16);
+	memcpy(s->dst6, ip + 24, 16);
 	s->data = ip + IP6_LEN;
 	if (s->proto == 6 && s->data_len >= TCP_LEN) {
 		read_tcp(f, ETH_LEN + IP6_LEN, s->data_len, s);

@@ -108,6 +108,23 @@ void frame_eth(struct frame *f, const struct way *w, uint16_t type, const void *
 /** frame_ip4() - an IPv4 packet with @len octets of @payload */
 void frame_ip4(struct frame *f, const struct way *w, const struct ip4_in *ip, const void *payload,
 	       uint32_t len);
+/** struct ip6_in - an IPv6 header to build; zero fields become what a correct host sends */
+struct ip6_in {
+	uint8_t src[16], dst[16];
+	uint8_t next;      /* 0: UDP */
+	uint8_t hop_limit; /* 0: 64 */
+	uint8_t tclass;
+	uint16_t payload_len; /* octets; 0: right */
+};
+/** frame_ip6() - an IPv6 packet with @len octets of @payload; of @w only the MACs count */
+void frame_ip6(struct frame *f, const struct way *w, const struct ip6_in *ip, const void *payload,
+	       uint32_t len);
+/** frame_udp6() - a UDP datagram over IPv6: the ports of @w; @csum -1: right */
+void frame_udp6(struct frame *f, const struct way *w, const struct ip6_in *ip, const void *data,
+		uint32_t len, int csum);
+/** frame_icmp6() - an ICMPv6 message: @type, @code, @rest, @len octets behind them; checksummed */
+void frame_icmp6(struct frame *f, const struct way *w, const struct ip6_in *ip, uint8_t type,
+		 uint8_t code, uint32_t rest, const void *data, uint32_t len);
 /** frame_tcp() - a TCP segment, checksummed */
 void frame_tcp(struct frame *f, const struct way *w, const struct tcp_in *t);
 /** frame_icmp() - an ICMP message: @type, @code, @rest (32 bits, host order), @len octets behind them */
@@ -161,6 +178,7 @@ struct seen {
 	/* IPv4 */
 	uint8_t ttl, tos, proto;
 	bool is_v6;
+	uint8_t src6[16], dst6[16];
 	uint32_t flow; /* IPv6: flow label */
 	uint16_t id, frag;
 	/* ICMP */

@@ -71,6 +71,19 @@ enum ns_sockopt {
 	NS_IP_MULTICAST_TTL,
 	NS_IP_MULTICAST_LOOP, /* bool: members on this host hear what we send */
 	NS_IP_MULTICAST_ALL,  /* bool: hear groups that other sockets joined */
+	NS_SO_BINDTOIFINDEX,  /* ifindex: hears and speaks by that link alone; 0: by any. -ENODEV */
+	NS_IP_UNICAST_IF, /* ifindex of the link that datagrams to one host leave by; 0: by route */
+	NS_IP_MTU,        /* get: octets, of a connected socket's path */
+	NS_IPV6_TCLASS, /* of datagrams of IPv6, as all NS_IPV6_*: those of IPv4 have NS_SO_PRIORITY_TOS ... */
+	NS_IPV6_UNICAST_HOPS,
+	NS_IPV6_MULTICAST_HOPS,
+	NS_IPV6_MULTICAST_LOOP, /* bool */
+	NS_IPV6_MULTICAST_ALL,  /* bool */
+	NS_IPV6_MTU_DISCOVER,   /* as NS_IP_MTU_DISCOVER */
+	NS_IPV6_RECVERR,        /* bool */
+	NS_IPV6_DONTFRAG,       /* bool: what is longer than the path is refused */
+	NS_IPV6_MTU, /* octets, from 1280: no longer packet; 0: the path's. get: as NS_IP_MTU */
+	NS_IPV6_UNICAST_IF,
 	NS_DGRAM_INFO, /* bool; for the embedder, who wants ns_dgram_rx of each datagram: kept, no effect */
 	NS_SOCKOPT_COUNT
 };
@@ -176,8 +189,9 @@ ns_must_check int ns_sock_tcp_info(struct ns_stack *s, ns_sock h, struct mono no
 
 /* ---- datagrams ------------------------------------------------------------------------------- */
 
-/** NS_DGRAM_MAX - octets of the longest UDP payload over IPv4 */
-#define NS_DGRAM_MAX 65507u
+/** NS_DGRAM_MAX - octets of the longest UDP payload, which is one over IPv6; NS_DGRAM_MAX4: over IPv4 */
+#define NS_DGRAM_MAX  65527u
+#define NS_DGRAM_MAX4 65507u
 /** NS_DGRAM_IOVS - iovecs that hold any received datagram */
 #define NS_DGRAM_IOVS 18u
 
@@ -188,6 +202,7 @@ struct ns_dgram_tx {
 	struct ns_addr from; /* IP_PKTINFO: source address; any: the socket's, or chosen */
 	uint32_t ifindex;    /* IP_PKTINFO: link to leave by; 0: by route */
 	int16_t ttl, tos;    /* -1: the socket's */
+	int8_t dontfrag;     /* IPV6_DONTFRAG: 1 yes, -1 no; 0: the socket's */
 };
 
 /** struct ns_dgram_rx - a received datagram */
@@ -203,9 +218,10 @@ struct ns_dgram_rx {
 enum ns_err_origin {
 	NS_ERR_LOCAL = 1,
 	NS_ERR_ICMP = 2,
+	NS_ERR_ICMP6 = 3,
 };
 
-/** struct ns_dgram_err - what an ICMP error said about a datagram sent before */
+/** struct ns_dgram_err - what an ICMP error said about a datagram sent before, or that one was too long to be sent */
 struct ns_dgram_err {
 	int err;        /* negative errno */
 	uint8_t origin; /* enum ns_err_origin */
@@ -213,7 +229,8 @@ struct ns_dgram_err {
 	uint32_t info; /* next-hop MTU with EMSGSIZE */
 	struct ns_addr offender;
 	struct ns_endpoint to; /* of the datagram */
-	bool is_fatal; /* for a connected socket without NS_IP_RECVERR, too: its next call fails with it */
+	bool is_fatal;         /* the socket's next call fails with it */
+	bool is_queued; /* it is to be had by MSG_ERRQUEUE: the socket asked by NS_IP_RECVERR */
 };
 
 /** ns_dgram_open() - a UDP socket; bind, setopt, local, remote and close are those of ns_sock_* */
