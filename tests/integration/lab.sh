@@ -36,6 +36,8 @@ LAB_PREFIX=10.99.0.0/24
 LAB_WHAT= # what the script is at, for the sentence of a failure
 LAB_DIR=
 LAB_HOST= # the namespace of lab_host, where there is one
+LAB_MIDDLE= # that of lab_relay
+LAB_RELAY=  # the process
 LAB_SLUICED=
 # shellcheck disable=SC2034 # for the scripts that source this file
 LAB_READY_MS=
@@ -147,6 +149,43 @@ lab_host() {
 	lab_addresses
 }
 
+# lab_relay - puts bench-relay between the two, in a namespace of its own; lab_relay_start runs it
+#
+#   LAB_NS eth0 -- veth -- c [bench-relay] p -- veth -- eth0 LAB_PEER
+#
+# Segmentation is off at both ends: the relay loses segments, not super-frames.
+lab_relay() {
+	LAB_MIDDLE=$LAB_ID-m
+	ip netns add "$LAB_MIDDLE"
+	ip -n "$LAB_NS" link del eth0
+	ip -n "$LAB_MIDDLE" link add c type veth peer name eth0 netns "$LAB_NS"
+	ip -n "$LAB_MIDDLE" link add p type veth peer name eth0 netns "$LAB_PEER"
+	ip netns exec "$LAB_MIDDLE" sysctl -qw net.ipv6.conf.all.disable_ipv6=1
+	for space in "$LAB_NS" "$LAB_PEER"; do # no connection learns from the one before
+		ip netns exec "$space" sysctl -qw net.ipv4.tcp_no_metrics_save=1
+	done
+	ip -n "$LAB_MIDDLE" link set c up
+	ip -n "$LAB_MIDDLE" link set p up
+	ip netns exec "$LAB_NS" ethtool -K eth0 tso off gso off gro off
+	ip netns exec "$LAB_PEER" ethtool -K eth0 tso off gso off gro off
+	lab_addresses
+}
+
+# lab_relay_start KEY=VALUE... - the relay with these faults, in place of the one before; see tests/bench/relay.c
+lab_relay_start() {
+	lab_relay_stop
+	ip netns exec "$LAB_MIDDLE" "$SLUICE_BUILD/bench-relay" c p "$@" >"$LAB_DIR/relay.log" 2>&1 </dev/null &
+	LAB_RELAY=$!
+}
+
+# lab_relay_stop - afterwards relay.log says what it did
+lab_relay_stop() {
+	[[ -n $LAB_RELAY ]] || return 0
+	kill -TERM "$LAB_RELAY"
+	wait "$LAB_RELAY" || lab_fail "the relay ended with status $?"
+	LAB_RELAY=
+}
+
 lab_wire_up() {
 	[[ $(ip -n "$LAB_NS" -br link show eth0) == *LOWER_UP* ]]
 }
@@ -156,7 +195,7 @@ lab_close() {
 	local status=$? pid name
 	trap '' INT TERM HUP
 	set +e
-	for pid in "${LAB_PIDS[@]}"; do
+	for pid in "${LAB_PIDS[@]}" $LAB_RELAY; do
 		kill -KILL "$pid" 2>/dev/null
 	done
 	for name in "${LAB_CONTAINERS[@]}"; do
@@ -169,6 +208,7 @@ lab_close() {
 		ip netns del "$LAB_NS" 2>/dev/null
 		ip netns del "$LAB_PEER" 2>/dev/null
 		[[ -z $LAB_HOST ]] || ip netns del "$LAB_HOST" 2>/dev/null
+		[[ -z $LAB_MIDDLE ]] || ip netns del "$LAB_MIDDLE" 2>/dev/null
 	fi
 	lab_close_dir
 	trap - EXIT INT TERM HUP
@@ -191,7 +231,7 @@ lab_close_dir() {
 
 # lab_keep - leaves the lab up when the script ends; lab_adopt DIR in another script takes it over
 lab_keep() {
-	declare -p LAB_ID LAB_NS LAB_PEER LAB_HOST LAB_DIR LAB_SLUICED LAB_RUNTIME LAB_TAKES LAB_CONTAINERS LAB_PIDS \
+	declare -p LAB_ID LAB_NS LAB_PEER LAB_HOST LAB_MIDDLE LAB_RELAY LAB_DIR LAB_SLUICED LAB_RUNTIME LAB_TAKES LAB_CONTAINERS LAB_PIDS \
 		SLUICE_BUILD >"$LAB_DIR/lab.env"
 	trap - EXIT INT TERM HUP
 }
