@@ -95,6 +95,7 @@ static int link_add(struct worker *w, const struct plan_link *pl, int fd)
 				    .mtu = pl->mtu,
 				    .is_up = pl->flags & IFF_UP,
 				    .is_noarp = pl->flags & IFF_NOARP,
+				    .is_multicast = pl->flags & IFF_MULTICAST,
 				    .gso = gso_mode(pl),
 				    .gso_max_size = pl->gso_ipv4_max_size,
 				    .gso_max_segs = pl->gso_max_segs };

@@ -330,6 +330,7 @@ void link_set_config(struct link *l, const struct ns_link_config *config)
 	memcpy(l->config.mac, config->mac, sizeof(l->config.mac));
 	l->config.mtu = config->mtu;
 	l->config.is_noarp = config->is_noarp;
+	l->config.is_multicast = config->is_multicast;
 	set_limits(l, config->gso_max_size, config->gso_max_segs);
 }
 

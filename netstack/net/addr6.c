@@ -78,6 +78,18 @@ const struct addr6 *addr6_find(const struct net *n, const struct link *l, const 
 	return find(n, l->id, a);
 }
 
+/** addr6_link_local() - the first link-local address of @l that may be used, borrowed, or NULL */
+const struct addr6 *addr6_link_local(const struct net *n, const struct link *l)
+{
+	for (uint32_t i = 0; i < n->addrs6.cnt; i++) {
+		const struct addr6 *a = &n->addrs6.v[i];
+
+		if (a->link_id == l->id && !a->is_unusable && ns_addr_is_link_local(&a->addr))
+			return a;
+	}
+	return NULL;
+}
+
 /** addr6_is_group() - RFC 4291 2.8: does a host with our addresses hear @group on @l? */
 bool addr6_is_group(const struct net *n, const struct link *l, const struct ns_addr *group)
 {
@@ -221,6 +233,7 @@ int addr6_set(struct net *n, uint32_t link_id, const struct ns_ifaddr *a)
 			       .is_unusable = a->is_unusable,
 			       .is_routes_given = a->is_routes_given };
 	const uint8_t *b = entry.addr.b;
+	struct ns_addr group = addr6_solicited_node(&entry.addr);
 	struct addr6 *old;
 	int err = 0;
 
@@ -234,6 +247,8 @@ int addr6_set(struct net *n, uint32_t link_id, const struct ns_ifaddr *a)
 	else
 		err = insert(&n->addrs6, &entry);
 	link_hear6(n->links[link_id], (const uint8_t[]){ 0x33, 0x33, 0xff, b[13], b[14], b[15] });
+	if (err == 0)
+		report_join(n, n->links[link_id], &group);
 	return err < 0 ? err : each_route(n, &entry, route_add);
 }
 
@@ -250,12 +265,16 @@ int addr6_del(struct net *n, uint32_t link_id, const struct ns_addr *a)
 {
 	struct ns_addr zoned = ns_addr_zoned(*a, link_zone(n->links[link_id]));
 	struct addr6 *old = find(n, link_id, &zoned);
+	struct ns_addr group;
 	struct addr6 gone;
 
 	if (!old)
 		return -EADDRNOTAVAIL;
 	gone = *old;
 	list_cut(&n->addrs6, old);
+	group = addr6_solicited_node(&zoned);
+	if (!addr6_is_group(n, n->links[link_id], &group))
+		report_leave(n, n->links[link_id], &group);
 	route_forget_src(&n->routes, &zoned); /* linux rt6_remove_prefsrc() */
 	return each_route(n, &gone, route_take);
 }

@@ -42,6 +42,7 @@ ns_must_check int addr6_deprecate(struct net *n, uint32_t link_id, const struct 
 const struct addr6 *addr6_find(const struct net *n, const struct link *l, const struct ns_addr *a);
 bool addr6_is_group(const struct net *n, const struct link *l, const struct ns_addr *group);
 struct ns_addr addr6_rezone(const struct net *n, struct ns_addr a);
+const struct addr6 *addr6_link_local(const struct net *n, const struct link *l);
 struct ns_addr addr6_solicited_node(const struct ns_addr *a);
 ns_must_check bool addr6_src_for(const struct net *n, const struct link *l,
 				 const struct ns_addr *dst, struct ns_addr *ret_src);

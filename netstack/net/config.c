@@ -109,6 +109,8 @@ int net_set_link_up(struct net *n, uint32_t link_id, bool is_up)
 		return -ENODEV;
 	route_set_link_up(&n->routes, link_id, is_up);
 	link_set_up(l, is_up);
+	if (is_up)
+		report_link_up(n, l);
 	if (!is_up) {
 		neigh_flush_link(n->neighs, l, false);
 		neigh_flush_link(n->neighs6, l, false);
@@ -123,6 +125,7 @@ int net_del_link(struct net *n, uint32_t link_id)
 
 	if (!l || l->is_loop || l->is_gone)
 		return -ENODEV;
+	report_del_link(n, l);
 	addr4_del_link(n, link_id);
 	addr6_del_link(n, link_id);
 	route_del_link(&n->routes, link_id);

@@ -206,6 +206,8 @@ enum drop icmp6_input(struct net *n, struct pkt *p, const struct ip_rx *ip, bool
 
 	if (!ip->csum_ok && !is_csum_good(p, ip))
 		return DROP_ICMP_BAD;
+	if (p->len && report_is_mld(*pkt_data(p)))
+		return is_fragment ? DROP_GROUP_BAD : report_input6(n, mine, ip, now);
 	h = PKT_PULL(mine, struct icmp6_hdr);
 	if (!h)
 		return DROP_ICMP_BAD;

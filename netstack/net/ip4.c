@@ -149,6 +149,8 @@ static enum drop deliver(struct net *n, struct pkt *p, const struct ip_rx *ip, s
 		return proto->ops->input(proto->self, p, ip, now);
 	if (ip->proto == IP_PROTO_ICMP)
 		return icmp_input(n, p, ip, now);
+	if (ip->proto == IP_PROTO_IGMP)
+		return report_input4(n, p, ip, now);
 	/* where no UDP is registered, no port is open */
 	icmp_unreachable(n, p, ip,
 			 ip->proto == IP_PROTO_UDP ? ICMP4_UNREACH_PORT : ICMP4_UNREACH_PROTO, now);
@@ -250,15 +252,23 @@ static int xmit(struct net *n, const struct dst *d, struct pkt *p, struct mono n
 static void header_push(struct pkt *p, const struct ip_tx *ip, uint32_t len, uint32_t id,
 			uint32_t frag)
 {
+	static const uint8_t alert[4] = { IP4_OPT_ROUTER_ALERT, sizeof(alert) };
 	uint32_t src = ns_addr_to_v4(&ip->src), dst = ns_addr_to_v4(&ip->dst);
+	uint32_t hdr_len = IP4_HDR_LEN;
 	struct ip4_hdr *h;
-	uint32_t sum;
+	uint32_t sum = 0;
 
 	p->l4_off = (uint16_t)p->head;
+	if (ns_unlikely(ip->is_router_alert)) {
+		memcpy(pkt_push(p, sizeof(alert)), alert, sizeof(alert));
+		hdr_len += (uint32_t)sizeof(alert);
+		len += (uint32_t)sizeof(alert);
+		sum = csum_add(0, alert, sizeof(alert));
+	}
 	h = PKT_PUSH(p, struct ip4_hdr);
 	p->l3_off = (uint16_t)p->head;
 	*h = (struct ip4_hdr){
-		.vhl = 4 << 4 | IP4_HDR_LEN / 4,
+		.vhl = (uint8_t)(4 << 4 | hdr_len / 4),
 		.tos = ip->tos,
 		.len = be16((uint16_t)len),
 		.id = be16((uint16_t)id),
@@ -268,8 +278,8 @@ static void header_push(struct pkt *p, const struct ip_tx *ip, uint32_t len, uin
 		.src = be32(src),
 		.dst = be32(dst),
 	};
-	sum = ((uint32_t)h->vhl << 8) + h->tos + len + id + frag + ((uint32_t)h->ttl << 8) +
-	      h->proto + (src >> 16) + (src & 0xffff) + (dst >> 16) + (dst & 0xffff);
+	sum += ((uint32_t)h->vhl << 8) + h->tos + len + id + frag + ((uint32_t)h->ttl << 8) +
+	       h->proto + (src >> 16) + (src & 0xffff) + (dst >> 16) + (dst & 0xffff);
 	h->csum = be16(csum_finish(sum));
 }
 

@@ -205,6 +205,7 @@ enum drop ip6_input(struct net *n, struct link *l, struct pkt *p, bool is_mcast,
 		return why;
 	NS_BUG_ON(!pkt_pull(p, w.off));
 	ip.proto = w.next;
+	ip.is_router_alert = w.has_router_alert;
 	p->l4_off = (uint16_t)p->head;
 	ip.csum_ok = net_is_csum_trusted(p);
 	return deliver(n, take(mine), &ip, &w, now);
@@ -317,7 +318,14 @@ static void push_header(struct net *n, const struct ip_tx *ip, struct pkt *p)
 	uint32_t label = flow_label(n, ip, p);
 
 	p->l4_off = (uint16_t)p->head;
-	header_push(p, ip, ip->proto, label);
+	if (ns_unlikely(ip->is_router_alert)) { /* RFC 2711 2.1, padded */
+		const uint8_t hop[8] = {
+			ip->proto, 0, IP6_OPT_ROUTER_ALERT, 2, 0, 0, IP6_OPT_PADN
+		};
+
+		memcpy(pkt_push(p, sizeof(hop)), hop, sizeof(hop));
+	}
+	header_push(p, ip, ip->is_router_alert ? (uint8_t)IP6_NEXT_HOP : ip->proto, label);
 }
 
 /* It leaves in fragments, or not at all; Consumes @p. */

@@ -87,6 +87,8 @@ static enum drop options(struct ip6_walk *w, const uint8_t *h, uint32_t len)
 		pad_len = 0;
 		if (++cnt > OPTS_MAX)
 			return DROP_IP6_EXT_LIMIT;
+		if (h[i] == IP6_OPT_ROUTER_ALERT && w->next == IP6_NEXT_HOP)
+			w->has_router_alert = true;
 		why = unknown_option(w, h[i], w->off + i);
 		if (why != DROP_NONE)
 			return why;

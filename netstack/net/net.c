@@ -104,6 +104,7 @@ struct net *net_new(struct ns_core *core)
 	ip4_ids_init(&n->ids, core->env);
 	icmp_limit_init(&n->icmp_limit);
 	frags_init(&n->frags);
+	reports_init(&n->reports);
 	list_init(&n->rules.v4);
 	list_init(&n->rules.v6);
 	n->neighs = neigh_table_new(core, &ops, n);
@@ -122,6 +123,7 @@ void net_free(struct net *n)
 	if (!n)
 		return;
 	frags_done(n);
+	reports_done(n);
 	neigh_table_free(n->neighs);
 	neigh_table_free(n->neighs6);
 	for (uint32_t i = 0; i < n->link_cnt; i++)

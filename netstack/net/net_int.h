@@ -13,6 +13,7 @@
 #include "net/neigh.h"
 #include "net/pmtu.h"
 #include "net/proto.h"
+#include "net/report.h"
 #include "net/route_select.h"
 #include "net/route_table.h"
 #include "net/rule.h"
@@ -38,6 +39,7 @@ struct net {
 	struct icmp_limit icmp_limit;
 	struct frags frags;
 	struct pmtu_cache pmtus;
+	struct reports reports;
 	struct net_proto protos[256];
 };
 

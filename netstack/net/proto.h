@@ -65,9 +65,10 @@ struct ip_rx {
 	struct link *link;
 	uint8_t proto;
 	uint8_t ttl;
-	uint8_t tos;   /* DSCP and ECN */
-	bool csum_ok;  /* the transport checksum need not be verified */
-	bool is_bcast; /* link or IP broadcast or multicast: TCP drops (RFC 9293 MUST-57) */
+	uint8_t tos;          /* DSCP and ECN */
+	bool csum_ok;         /* the transport checksum need not be verified */
+	bool is_router_alert; /* IPv6: it had that option */
+	bool is_bcast;        /* link or IP broadcast or multicast: TCP drops (RFC 9293 MUST-57) */
 };
 
 /** struct icmp_err - an ICMP error about one of ours, quoted header already parsed and bounded */
@@ -105,6 +106,7 @@ struct ip_tx {
 	uint8_t ttl; /* 0: net.ipv4.ip_default_ttl, 64 for IPv6 */
 	uint8_t tos;
 	bool dont_fragment;
+	bool is_router_alert; /* RFC 2113, RFC 2711: routers on the way shall look */
 };
 
 /**

@@ -18,6 +18,7 @@ enum {
 
 enum ip_proto {
 	IP_PROTO_ICMP = 1,
+	IP_PROTO_IGMP = 2,
 	IP_PROTO_TCP = 6,
 	IP_PROTO_UDP = 17,
 	IP_PROTO_ICMP6 = 58,
@@ -28,6 +29,7 @@ enum ip4_opt {
 	IP4_OPT_NOP = 1,
 	IP4_OPT_LSRR = 131,
 	IP4_OPT_SSRR = 137,
+	IP4_OPT_ROUTER_ALERT = 148, /* RFC 2113 */
 };
 
 struct ip4_hdr {

@@ -28,6 +28,7 @@ enum ip6_next {
 enum ip6_opt {
 	IP6_OPT_PAD1 = 0,
 	IP6_OPT_PADN = 1,
+	IP6_OPT_ROUTER_ALERT = 5, /* RFC 2711 */
 };
 
 /** enum ip6_opt_action - the high two bits of an option's type, RFC 8200 4.2 */

@@ -36,6 +36,7 @@ struct ns_link_config {
 	uint8_t mac[6];
 	bool is_up;
 	bool is_noarp;
+	bool is_multicast; /* IFF_MULTICAST: others are told which groups are heard (IGMP, MLD) */
 	enum ns_gso_mode gso;
 	bool is_sw_gso_off; /* a link that refuses hardware GSO goes on with NS_GSO_NONE, not NS_GSO_SW */
 	uint32_t

@@ -217,7 +217,8 @@ void rig_pass(struct rig *r, uint64_t ns)
 
 		if (mono_lt(end, next))
 			break;
-		r->now = next;
+		if (mono_lt(r->now, next)) /* else it is due at once */
+			r->now = next;
 		timers_run(&r->core.timers, r->now);
 		net_flush(r->net);
 	}

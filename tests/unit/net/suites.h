@@ -17,4 +17,5 @@ Suite *ndp_suite(void);
 Suite *neigh_suite(void);
 Suite *net_suite(void);
 Suite *pmtu_suite(void);
+Suite *report_suite(void);
 Suite *route_table_suite(void);
