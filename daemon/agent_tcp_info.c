@@ -117,6 +117,13 @@ size_t aopt_tcp_info(const struct ns_tcp_info *in, uint8_t buf[AOPT_VALUE_MAX])
 		.total_rto = in->total_rto,
 		.total_rto_recoveries = in->total_rto_recoveries,
 		.total_rto_time = in->total_rto_ms,
+		.received_ce = in->received_ce,
+		.delivered_e1_bytes = in->delivered_e1_bytes,
+		.delivered_e0_bytes = in->delivered_e0_bytes,
+		.delivered_ce_bytes = in->delivered_ce_bytes,
+		.received_e1_bytes = in->received_e1_bytes,
+		.received_e0_bytes = in->received_e0_bytes,
+		.received_ce_bytes = in->received_ce_bytes,
 	};
 
 	memcpy(buf, &t, sizeof(t));

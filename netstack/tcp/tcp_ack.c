@@ -112,7 +112,7 @@ static void restart_timers(struct tcp_conn *c, bool is_una_moved, struct mono no
 }
 
 /* An acceptable acknowledgement, new or duplicate, in a state that may have octets outstanding. */
-static void ack_octets(struct tcp_conn *c, const struct tcp_seg *s, struct mono now)
+static void ack_octets(struct tcp_conn *c, const struct tcp_seg *s, bool is_later, struct mono now)
 {
 	struct tcp_delivered d = { .has_ecr = tcp_has(c, TCP_F_TS) && s->opt.has_ts,
 				   .ts_ecr = s->opt.ts_ecr,
@@ -120,6 +120,7 @@ static void ack_octets(struct tcp_conn *c, const struct tcp_seg *s, struct mono 
 				   .is_ece = tcp_ecn_is_echo(c, s) };
 	struct seq una = c->snd_una;
 	uint32_t flight = tcp_flight(c), wnd = c->snd_wnd, delivered = c->meter.delivered;
+	uint32_t ce;
 	uint64_t rtt;
 
 	/* "If SND.UNA =< SEG.ACK =< SND.NXT, the send window should be updated": an overtaken one is no news */
@@ -136,6 +137,9 @@ static void ack_octets(struct tcp_conn *c, const struct tcp_seg *s, struct mono 
 		tcp_sack_reordered(c, &d);
 	if (d.is_ece)
 		c->meter.delivered_ce += c->meter.delivered - delivered;
+	ce = tcp_accecn_ack(c, s, c->meter.delivered - delivered, is_later);
+	c->meter.delivered_ce += ce;
+	d.is_ece |= ce > 0;
 	rtt = sample_of(c, s, &d, now);
 	if (rtt) {
 		tcp_rtt_sample(c, rtt);
@@ -168,6 +172,7 @@ static enum step ack_syn(struct tcp_arrival *a)
 	if (c->syn_retries == 0 && c->syn_at.ns) /* a cookie's is not known */
 		tcp_rtt_sample(c, mono_since(a->now, c->syn_at));
 	tcp_window_in(c, s);
+	tcp_accecn_third(c, s);
 	tcp_set_state(c, TCP_ESTABLISHED, "ACK of our SYN");
 	tcp_conn_established(c, a->now);
 	return STEP_NEXT;
@@ -222,6 +227,8 @@ enum step tcp_ack_in(struct tcp_arrival *a)
 {
 	struct tcp_conn *c = a->c;
 	struct tcp_seg *s = a->s;
+	bool is_later = tcp_has(c, TCP_F_TS) && s->opt.has_ts &&
+			(int32_t)(s->opt.ts_val - c->ts_recent) > 0;
 
 	if (c->state == TCP_SYN_RCVD && ack_syn(a) == STEP_STOP)
 		return STEP_STOP;
@@ -237,6 +244,6 @@ enum step tcp_ack_in(struct tcp_arrival *a)
 		c->ts_recent_at = a->now;
 	}
 	c->ack_rx_at = a->now;
-	ack_octets(c, s, a->now);
+	ack_octets(c, s, is_later, a->now);
 	return tcp_fin_acked(c) ? ack_fin(a) : STEP_NEXT;
 }

@@ -192,7 +192,7 @@ void tcp_conn_start(struct tcp_conn *c, struct mono now)
 	c->retries = c->probe_cnt = c->syn_retries = 0;
 	c->eor_cnt = 0;
 	c->urg.has_rcv = c->urg.has_snd = false;
-	c->ecn.is_on = c->ecn.is_asked = c->ecn.is_echoing = c->ecn.is_cwr_due = false;
+	c->ecn = (struct tcp_ecn){ .mode = TCP_ECN_OFF };
 	c->probe_backoff = 0;
 	c->progress = c->rx_at = c->data_rx_at = c->ack_rx_at = c->data_tx_at = now;
 	tcp_rtt_init(c);

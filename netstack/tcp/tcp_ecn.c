@@ -1,80 +1,152 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tcp_ecn.c - explicit congestion notification (RFC 3168)
+ * tcp_ecn.c - explicit congestion notification: what the handshake agrees on, and the classic kind (RFC 3168)
  *
  * Theory of operation
  *
- * Asked for with ECE and CWR in a SYN, agreed to with ECE in the SYN-ACK. From then on segments with
- * octets that were never sent before say ECT(0) in the IP header; what is sent again, bare acknowledgements and
- * probes do not (RFC 3168 6.1.4 to 6.1.6: nobody would notice if one of these were lost or forged).
+ * Classic ECN is asked for with CWR and ECE in a SYN and agreed to with ECE in the SYN-ACK; accurate ECN (RFC 9768,
+ * tcp_accecn.c) is asked for with AE, CWR and ECE, and the SYN-ACK tells the code point the SYN came with. Who
+ * knows less than he is asked answers what he knows (RFC 9768 3.1.2 table 2). The three bits together are a
+ * number here, AE the highest.
+ *
+ * From then on segments with octets that were never sent before say ECT(0) in the IP header; what is sent again,
+ * bare acknowledgements and probes do not (RFC 3168 6.1.4 to 6.1.6: nobody would notice if one of these were lost or
+ * forged). In the classic mode
  *
  *   receiver  a segment marked CE: every acknowledgement has ECE until the peer says CWR
  *   sender    an acknowledgement with ECE: the window falls as after a loss, but nothing is sent again;
  *             the next segment of new octets says CWR. Once for what was outstanding: CA_CWR lasts until that
  *             is acknowledged, and PRR spreads the fall over it (as linux tcp_enter_cwr()).
  *
- * Knob tcp_ecn as Linux's: 0 off, 1 ask and agree, 2 agree only. A SYN that has to be repeated does not ask any
- * more, since some paths drop those (RFC 3168 6.1.1.1).
+ * Knob tcp_ecn as Linux's: 0 off, 1 ask for and agree to classic, 2 agree to classic only, 3 ask for and agree to
+ * accurate, 4 agree to accurate and ask for classic, 5 agree to accurate only. A classic SYN that has to be repeated
+ * does not ask any more, since some paths drop those (RFC 3168 6.1.1.1), an accurate one asks once more (RFC 9768
+ * 3.1.4.1).
  *
  * Deviates from RFC 3168 6.1.2: no wait for a timeout when the window is a single segment already.
  *
- * References: RFC 3168 5, 6.1; linux v6.1 net/ipv4/tcp_input.c, tcp_output.c tcp_ecn_*().
+ * References: RFC 3168 5, 6.1; RFC 9768 3.1; linux v6.18 net/ipv4/tcp_input.c, tcp_output.c tcp_ecn_*().
  */
 #include "tcp/tcp_int.h"
 
 enum {
-	ECN_ASK = 1,  /* value of the knob */
+	KNOB_CLASSIC = 1,  /* asks for the classic kind */
+	KNOB_ACCURATE = 3, /* from here on agrees to the accurate kind; asks for it */
+	KNOB_ASK_LESS = 4, /* agrees to the accurate, asks for the classic kind */
+	ACC_SYNS = 1,      /* SYNs sent again that still ask */
+
 	ECN_ECT0 = 2, /* RFC 3168 5 */
 	ECN_CE = 3,   /* RFC 3168 5 */
-	ECN_SYN_BITS = TCP_ECE | TCP_CWR,
+
+	ASK_CLASSIC = 3,
+	ASK_ACCURATE = 7,
+	YES_CLASSIC = 1,
 };
 
-/** tcp_ecn_syn() - bits of our SYN, or of our SYN-ACK when the opens crossed */
-uint8_t tcp_ecn_syn(struct tcp_conn *c)
+/* The bits of a SYN: what they ask for. The combination is fixed with the first of a connection. */
+static uint8_t ask(struct tcp_conn *c)
 {
-	if (c->state == TCP_SYN_RCVD)
-		return c->ecn.is_on ? TCP_ECE : 0;
-	c->ecn.is_asked = tcp_knob(c->t, NS_KNOB_tcp_ecn) == ECN_ASK && c->syn_retries == 0;
-	return c->ecn.is_asked ? ECN_SYN_BITS : 0;
+	int knob = tcp_knob(c->t, NS_KNOB_tcp_ecn);
+
+	if (c->syn_retries == 0)
+		c->ecn.asked = knob == KNOB_ACCURATE                           ? TCP_ECN_ACCURATE
+			       : knob == KNOB_CLASSIC || knob == KNOB_ASK_LESS ? TCP_ECN_CLASSIC
+									       : TCP_ECN_OFF;
+	if (c->ecn.asked == TCP_ECN_ACCURATE)
+		return c->syn_retries <= ACC_SYNS ? ASK_ACCURATE : 0;
+	if (c->syn_retries)
+		c->ecn.asked = TCP_ECN_OFF;
+	return c->ecn.asked == TCP_ECN_CLASSIC ? ASK_CLASSIC : 0;
 }
 
-/** tcp_ecn_agrees() - does the SYN @s ask, and do we want it? */
-bool tcp_ecn_agrees(const struct tcp *t, const struct tcp_seg *s)
+/** tcp_ecn_agree() - what a SYN with the bits @ace asks for, as far as we want it (RFC 9768 3.1.2, 3.1.3) */
+enum tcp_ecn_mode tcp_ecn_agree(const struct tcp *t, uint8_t ace)
 {
-	return (s->flags & ECN_SYN_BITS) == ECN_SYN_BITS && tcp_knob(t, NS_KNOB_tcp_ecn);
+	int knob = tcp_knob(t, NS_KNOB_tcp_ecn);
+
+	if (knob == 0 || ace == 0)
+		return TCP_ECN_OFF;
+	if (ace != ASK_CLASSIC && knob >= KNOB_ACCURATE)
+		return TCP_ECN_ACCURATE; /* unknown combinations, too */
+	return (ace & ASK_CLASSIC) == ASK_CLASSIC ? TCP_ECN_CLASSIC : TCP_ECN_OFF;
 }
 
-/** tcp_ecn_answered() - the SYN-ACK for our SYN; both bits are a mirror, not a yes (RFC 3168 6.1.1) */
+/** tcp_ecn_answer() - bits of a SYN-ACK: @syn_ecn is the code point of the SYN */
+uint8_t tcp_ecn_answer(enum tcp_ecn_mode mode, uint8_t syn_ecn)
+{
+	switch (mode) {
+	case TCP_ECN_ACCURATE:
+		return tcp_accecn_code(syn_ecn);
+	case TCP_ECN_CLASSIC:
+		return YES_CLASSIC;
+	case TCP_ECN_OFF:
+		break;
+	}
+	return 0;
+}
+
+/** tcp_ecn_enter() - the mode of a connection, once; @syn_ecn is the code point of the SYN */
+void tcp_ecn_enter(struct tcp_conn *c, enum tcp_ecn_mode mode, uint8_t syn_ecn)
+{
+	c->ecn.mode = mode;
+	if (mode == TCP_ECN_ACCURATE)
+		tcp_accecn_start(c, syn_ecn);
+}
+
+/** tcp_ecn_answered() - the SYN-ACK for our SYN; a mirror of what was asked is no yes (RFC 9768 3.1.2, RFC 3168 6.1.1) */
 void tcp_ecn_answered(struct tcp_conn *c, const struct tcp_seg *s)
 {
-	c->ecn.is_on = c->ecn.is_asked && (s->flags & ECN_SYN_BITS) == TCP_ECE;
+	uint8_t ace = tcp_seg_ace(s);
+
+	c->ecn.mode = TCP_ECN_OFF;
+	if (c->ecn.asked == TCP_ECN_ACCURATE && ace > YES_CLASSIC && ace < ASK_ACCURATE) {
+		c->ecn.mode = TCP_ECN_ACCURATE;
+		tcp_accecn_synack(c, s, true);
+	} else if ((c->ecn.asked == TCP_ECN_CLASSIC && (ace & ASK_CLASSIC) == YES_CLASSIC) ||
+		   (c->ecn.asked == TCP_ECN_ACCURATE && ace == YES_CLASSIC)) {
+		c->ecn.mode = TCP_ECN_CLASSIC;
+	}
 }
 
 /**
  * tcp_ecn_out() - what a segment says of congestion
  * @c:		Connection
  * @is_new:	It has octets that were never sent
- * @flags:	Its control bits; ECE and CWR are added
+ * @len:	Octets of payload
+ * @e:		Its header, other options are in it; bits and an option are added
  * @tos:	Its DSCP octet; the code point is added
  */
-void tcp_ecn_out(struct tcp_conn *c, bool is_new, uint8_t *flags, uint8_t *tos)
+void tcp_ecn_out(struct tcp_conn *c, bool is_new, uint32_t len, struct tcp_emit *e, uint8_t *tos)
 {
-	if (!c->ecn.is_on || (*flags & (TCP_SYN | TCP_RST)))
+	bool is_synack = (e->flags & TCP_SYN) && c->state != TCP_SYN_SENT;
+
+	if (e->flags & TCP_SYN) {
+		tcp_emit_ace(e,
+			     is_synack ? tcp_ecn_answer(c->ecn.mode, c->ecn.acc.syn_ecn) : ask(c));
 		return;
-	if (c->ecn.is_echoing && (*flags & TCP_ACK))
-		*flags |= TCP_ECE;
+	}
+	if (c->ecn.mode == TCP_ECN_OFF || (e->flags & TCP_RST))
+		return;
+	if (c->ecn.mode == TCP_ECN_ACCURATE) {
+		tcp_accecn_out(c, e, len);
+		if (is_new && !c->ecn.acc.no_ect)
+			*tos |= ECN_ECT0;
+		return;
+	}
+	if (c->ecn.is_echoing && (e->flags & TCP_ACK))
+		e->flags |= TCP_ECE;
 	if (!is_new)
 		return;
 	*tos |= ECN_ECT0;
 	if (c->ecn.is_cwr_due)
-		*flags |= TCP_CWR;
+		e->flags |= TCP_CWR;
 	c->ecn.is_cwr_due = false;
 }
 
 /** tcp_ecn_text() - RFC 3168 6.1.3: an acceptable segment with octets, @s->ecn from its IP header */
 void tcp_ecn_text(struct tcp_conn *c, const struct tcp_seg *s)
 {
-	if (!c->ecn.is_on)
+	if (c->ecn.mode != TCP_ECN_CLASSIC)
 		return;
 	if (s->ecn)
 		c->meter.has_ect = true;
@@ -93,5 +165,5 @@ void tcp_ecn_text(struct tcp_conn *c, const struct tcp_seg *s)
 /** tcp_ecn_is_echo() - RFC 3168 6.1.2: does this acknowledgement tell of congestion on the way to the peer? */
 bool tcp_ecn_is_echo(const struct tcp_conn *c, const struct tcp_seg *s)
 {
-	return c->ecn.is_on && (s->flags & (TCP_ECE | TCP_SYN)) == TCP_ECE;
+	return c->ecn.mode == TCP_ECN_CLASSIC && (s->flags & (TCP_ECE | TCP_SYN)) == TCP_ECE;
 }

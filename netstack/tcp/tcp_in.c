@@ -132,12 +132,15 @@ static void trim_old(struct tcp_arrival *a)
 	struct tcp_seg *s = a->s;
 	uint32_t span = tcp_seg_span(s);
 	uint32_t old = ns_min_u((uint32_t)seq_diff(c->rcv_nxt, s->seq), span);
+	bool had_text = s->len > 0;
 
 	tcp_reasm_dsack(c, s->seq, seq_min(seq_add(s->seq, s->len), c->rcv_nxt));
 	tcp_seg_trim_front(s, old);
 	if (span == 0 || old < span)
 		return;
 	a->drop = DROP_TCP_DUPLICATE;
+	if (had_text)
+		tcp_accecn_duplicate(c);
 	tcp_rcv_quickack(c);
 	c->flags |= TCP_F_ACK_NOW;
 	tcp_conn_dirty(c);
@@ -177,6 +180,7 @@ static enum step check_sequence(struct tcp_arrival *a)
 	}
 	if (s->flags & (TCP_RST | TCP_SYN))
 		return STEP_NEXT; /* judged by where they are, not by what is left of them */
+	tcp_accecn_packet(c, s, s->len);
 	a->is_ts_news = is_ts_news(c, s); /* taken when the ACK field is believed, too */
 	if (seq_lt(s->seq, c->rcv_nxt))
 		trim_old(a);
@@ -240,6 +244,9 @@ static enum step check_syn(struct tcp_arrival *a)
 {
 	if (!(a->s->flags & TCP_SYN))
 		return STEP_NEXT;
+	if ((a->s->flags & TCP_ACK) && tcp_has(a->c, TCP_F_ACTIVE) &&
+	    a->c->ecn.mode == TCP_ECN_ACCURATE)
+		tcp_accecn_synack(a->c, a->s, false);
 	tcp_challenge_ack(a->c, a->now);
 	a->drop = DROP_TCP_SYN;
 	return STEP_STOP;
@@ -292,7 +299,7 @@ static void syn_sent_syn(struct tcp_conn *c, struct tcp_seg *s, struct mono now)
 	c->rcv_acked = c->rcv_nxt;
 	tcp_window_in(c, s);
 	if (!(s->flags & TCP_ACK)) {
-		c->ecn.is_on = tcp_ecn_agrees(c->t, s);
+		tcp_ecn_enter(c, tcp_ecn_agree(c->t, tcp_seg_ace(s)), s->ecn);
 		tcp_set_state(c, TCP_SYN_RCVD, "SYN crossed ours");
 		c->flags |= TCP_F_SYN_DUE;
 		tcp_conn_dirty(c);

@@ -81,7 +81,7 @@ int tcp_info(void *conn, struct mono now, struct ns_tcp_info *ret_info)
 		.has_ts = tcp_has(c, TCP_F_TS),
 		.has_sack = tcp_has(c, TCP_F_SACK),
 		.has_wscale = tcp_has(c, TCP_F_WSCALE),
-		.has_ecn = c->ecn.is_on,
+		.has_ecn = c->ecn.mode != TCP_ECN_OFF,
 		.has_ecn_seen = m->has_ect,
 		.snd_wscale = c->snd_wscale,
 		.rcv_wscale = c->rcv_wscale,
@@ -138,6 +138,8 @@ int tcp_info(void *conn, struct mono now, struct ns_tcp_info *ret_info)
 			c->rate.sample_ns ? c->rate.sample_len * NS_PER_SEC / c->rate.sample_ns : 0,
 		.is_delivery_app_limited = c->rate.is_sample_app_limited,
 	};
+	if (c->ecn.mode == TCP_ECN_ACCURATE)
+		tcp_accecn_info(c, ret_info);
 	ret_info->has_bbr = c->cc.ops && tcp_cc_bbr_info(&c->cc, &ret_info->bbr);
 	return 0;
 }

@@ -29,7 +29,8 @@
  *   tcp_undo.c     recovery that was in vain
  *   tcp_rate.c     delivery rate                    tcp_pace.c     not faster than at a rate
  *   tcp_rcv.c      text, window, when to ACK        tcp_reasm.c    out-of-order islands
- *   tcp_ecn.c      congestion told by routers        tcp_urg.c      urgent data
+ *   tcp_ecn.c tcp_accecn.c  congestion told by routers
+ *   tcp_urg.c      urgent data
  *   tcp_rtt.c tcp_isn.c tcp_seg.c tcp_fsm.c tcp_cc.c cc_*.c
  *
  * Ownership
@@ -193,6 +194,46 @@ struct tcp_tlp {
 	bool is_due;    /* to be sent at the end of this turn */
 };
 
+/** enum tcp_ecn_mode - what the handshake agreed on, see tcp_ecn.c */
+enum tcp_ecn_mode {
+	TCP_ECN_OFF,
+	TCP_ECN_CLASSIC,  /* RFC 3168 */
+	TCP_ECN_ACCURATE, /* RFC 9768 */
+};
+
+/** struct tcp_accecn_octets - payload octets by the code point they came with */
+struct tcp_accecn_octets {
+	uint32_t e0, ce, e1;
+};
+
+/** struct tcp_accecn - RFC 9768 3.2 in its words; see tcp_accecn.c */
+struct tcp_accecn {
+	uint32_t r_cep, s_cep;               /* packets marked CE: we got, the peer got */
+	struct tcp_accecn_octets r, s, told; /* we got, the peer got; what we told of ours */
+	uint32_t acked_ewma;                 /* segments an acknowledgement, 1/64; 0: none yet */
+	uint8_t syn_ecn;                     /* code point of the SYN or SYN-ACK that came last */
+	uint8_t last_ecn;                    /* of the packet that came last */
+	uint32_t ce_new;                     /* packets marked CE since the last acknowledgement */
+	uint8_t lost_cnt;                    /* duplicates of what the option acknowledged */
+	bool is_answer_due;                  /* the next bare ACK tells the SYN-ACK's code point */
+	bool is_code;                        /* so does the segment that is looked at */
+	bool is_option_due, is_data_option_due;
+	bool has_told;       /* the last segment of ours carried the option */
+	bool no_ect;         /* nothing is sent as ECN-capable: marks do not survive */
+	bool no_response;    /* what the peer tells is not believed */
+	bool no_option;      /* segments with our option seem to get lost */
+	bool ignores_option; /* the peer's is cleared on its way */
+};
+
+/** struct tcp_ecn - congestion told by routers */
+struct tcp_ecn {
+	enum tcp_ecn_mode mode;
+	enum tcp_ecn_mode asked; /* by our SYN */
+	bool is_echoing;         /* classic: CE came, the peer has not said CWR: ECE on every ACK */
+	bool is_cwr_due;         /* classic: the window fell: say CWR with the next new octets */
+	struct tcp_accecn acc;
+};
+
 /** struct tcp_ooo - an island of octets [start, end) beyond a hole */
 struct tcp_ooo {
 	struct list node;
@@ -223,7 +264,11 @@ struct tcp_halfopen {
 	uint16_t peer_mss;
 	uint16_t adv_mss;
 	uint8_t snd_wscale, rcv_wscale;
-	bool has_ts, has_sack, has_wscale, has_ecn;
+	bool has_ts, has_sack, has_wscale;
+	bool no_ect;      /* accurate ECN: a SYN or SYN-ACK went without */
+	uint8_t ecn_mode; /* enum tcp_ecn_mode */
+	uint8_t syn_ecn;  /* code point of the last SYN */
+	bool no_accecn_option;
 	bool is_acked; /* the ACK came, TCP_DEFER_ACCEPT still waits for octets */
 	uint8_t retries;
 	struct mono sent_at, since, oow_at;
@@ -383,12 +428,7 @@ struct tcp_conn { /* NOLINT(clang-analyzer-optin.performance.Padding) */
 		reordering; /* segments: how far out of order what was sent has arrived (linux tp->reordering) */
 	uint32_t recover_fs, prr_delivered, prr_out;
 	struct seq cwnd_seq;
-	struct {
-		bool is_on;      /* agreed in the handshake */
-		bool is_asked;   /* our SYN asked */
-		bool is_echoing; /* CE came, the peer has not said CWR: ECE on every ACK */
-		bool is_cwr_due; /* the window fell: say CWR with the next new octets */
-	} ecn;                   /* RFC 3168, see tcp_ecn.c */
+	struct tcp_ecn ecn;
 	uint32_t flight_max;
 
 	/* round trip, see tcp_rtt.c */
@@ -803,12 +843,27 @@ uint32_t tcp_send_space(const struct tcp_conn *c);
 
 /* --- tcp_ecn.c ----------------------------------------------------------------------------- */
 
-uint8_t tcp_ecn_syn(struct tcp_conn *c);
-bool tcp_ecn_agrees(const struct tcp *t, const struct tcp_seg *s);
+enum tcp_ecn_mode tcp_ecn_agree(const struct tcp *t, uint8_t ace);
+uint8_t tcp_ecn_answer(enum tcp_ecn_mode mode, uint8_t syn_ecn);
+void tcp_ecn_enter(struct tcp_conn *c, enum tcp_ecn_mode mode, uint8_t syn_ecn);
 void tcp_ecn_answered(struct tcp_conn *c, const struct tcp_seg *s);
-void tcp_ecn_out(struct tcp_conn *c, bool is_new, uint8_t *flags, uint8_t *tos);
+void tcp_ecn_out(struct tcp_conn *c, bool is_new, uint32_t len, struct tcp_emit *e, uint8_t *tos);
 void tcp_ecn_text(struct tcp_conn *c, const struct tcp_seg *s);
 bool tcp_ecn_is_echo(const struct tcp_conn *c, const struct tcp_seg *s);
+
+/* --- tcp_accecn.c -------------------------------------------------------------------------- */
+
+uint8_t tcp_accecn_code(uint8_t ecn);
+void tcp_accecn_start(struct tcp_conn *c, uint8_t syn_ecn);
+void tcp_accecn_synack(struct tcp_conn *c, const struct tcp_seg *s, bool is_first);
+void tcp_accecn_third(struct tcp_conn *c, const struct tcp_seg *s);
+void tcp_accecn_packet(struct tcp_conn *c, const struct tcp_seg *s, uint32_t len);
+void tcp_accecn_duplicate(struct tcp_conn *c);
+uint32_t tcp_accecn_ack(struct tcp_conn *c, const struct tcp_seg *s, uint32_t segs, bool is_later);
+void tcp_accecn_syn_option(const struct tcp *t, struct tcp_emit *e);
+void tcp_accecn_out(struct tcp_conn *c, struct tcp_emit *e, uint32_t len);
+bool tcp_accecn_is_single(const struct tcp_conn *c);
+void tcp_accecn_info(const struct tcp_conn *c, struct ns_tcp_info *info);
 
 /* --- tcp_urg.c ----------------------------------------------------------------------------- */
 

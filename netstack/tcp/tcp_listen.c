@@ -26,6 +26,11 @@
 
 #include "tcp/tcp_int.h"
 
+enum {
+	ACCURATE_KNOB = 3,    /* tcp_ecn: from here on accurate ECN */
+	ACCURATE_SYNACKS = 1, /* SYN-ACKs sent again that still agree to it */
+};
+
 static struct tcp_halfopen *halfopen_of(struct demux_conn *dc)
 {
 	return container_of(dc, struct tcp_halfopen, dc);
@@ -53,7 +58,7 @@ static void send_synack_at(struct tcp_halfopen *h, uint32_t ts_val, struct mono 
 		.seq = h->iss,
 		.ack = seq_add(h->irs, 1),
 		.wnd = (uint16_t)ns_min_u(h->wnd_edge, UINT16_MAX),
-		.flags = (uint8_t)(TCP_SYN | TCP_ACK | (h->has_ecn ? TCP_ECE : 0)),
+		.flags = TCP_SYN | TCP_ACK,
 		.is_syn_opts = true,
 		.opt = {
 			.mss = h->adv_mss,
@@ -66,6 +71,12 @@ static void send_synack_at(struct tcp_halfopen *h, uint32_t ts_val, struct mono 
 		},
 	};
 
+	if (h->retries <= ACCURATE_SYNACKS || h->ecn_mode != TCP_ECN_ACCURATE)
+		tcp_emit_ace(&e, tcp_ecn_answer(h->ecn_mode, h->syn_ecn));
+	else
+		h->no_ect = true; /* RFC 9768 3.2.3.2.2: perhaps somebody drops them */
+	if (h->ecn_mode == TCP_ECN_ACCURATE && h->retries == 0 && !h->no_accecn_option)
+		tcp_accecn_syn_option(tcp_of(h), &e);
 	h->sent_at = now;
 	tcp_reply(tcp_of(h), &e, tcp_ip_opts_of(h->l->c, &e.remote.addr)->tos, now);
 }
@@ -146,7 +157,8 @@ static void halfopen_init(struct tcp_halfopen *h, struct tcp_conn *lc, const str
 		.ts_recent = o->ts_val,
 		.has_sack = o->sack_ok && tcp_knob(lc->t, NS_KNOB_tcp_sack),
 		.has_wscale = has_wscale,
-		.has_ecn = tcp_ecn_agrees(lc->t, s),
+		.ecn_mode = (uint8_t)tcp_ecn_agree(lc->t, tcp_seg_ace(s)),
+		.syn_ecn = s->ecn,
 		.snd_wscale = has_wscale ? o->wscale : 0,
 		.rcv_wscale = has_wscale ? tcp_rcv_wscale_for(buf_max) : 0,
 	};
@@ -204,6 +216,8 @@ static enum drop send_cookie(struct tcp_conn *lc, const struct tcp_seg *s, struc
 	halfopen_init(&h, lc, s, &d);
 	h.has_sack &= h.has_ts;
 	h.has_wscale &= h.has_ts;
+	if (h.ecn_mode == TCP_ECN_CLASSIC) /* nothing of the acknowledgement would tell */
+		h.ecn_mode = TCP_ECN_OFF;
 	h.iss = tcp_cookie_make(t, &h.dc.key, h.irs, h.peer_mss, now);
 	lc->listener->cookies_until = mono_add(now, TCP_COOKIE_NS);
 	stat_inc(tcp_stats(t), STAT_TCP_COOKIES_SENT);
@@ -270,7 +284,8 @@ static struct tcp_conn *grow_up(const struct tcp_halfopen *h, struct mono now)
 	tcp_conn_start(c, now);
 	c->flags |= (h->has_ts ? TCP_F_TS : 0u) | (h->has_sack ? TCP_F_SACK : 0u) |
 		    (h->has_wscale ? TCP_F_WSCALE : 0u);
-	c->ecn.is_on = h->has_ecn;
+	tcp_ecn_enter(c, h->ecn_mode, h->syn_ecn);
+	c->ecn.acc.no_ect = h->no_ect;
 	c->ts_recent = h->ts_recent;
 	c->ts_recent_at = h->since;
 	c->peer_mss = h->peer_mss;
@@ -329,6 +344,11 @@ static enum drop cookie_in(struct tcp_conn *lc, struct tcp_seg *s, struct mono n
 	if (net_route(t->net, &k.remote.addr, &k.local.addr, &d) < 0)
 		return DROP_IP_NO_ROUTE;
 	halfopen_init(&h, lc, &syn, &d);
+	/* RFC 9768 5.1: a bare acknowledgement tells what was agreed on */
+	h.ecn_mode =
+		tcp_knob(t, NS_KNOB_tcp_ecn) >= ACCURATE_KNOB && s->len == 0 && tcp_seg_ace(s) > 1
+			? TCP_ECN_ACCURATE
+			: TCP_ECN_OFF;
 	h.iss = iss;
 	h.since = now;
 	c = grow_up(&h, now);
@@ -394,6 +414,28 @@ static enum drop complete(struct tcp_halfopen *h, struct tcp_seg *s, struct mono
 	return enqueue(l, c, s, now);
 }
 
+/*
+ * The peer missed our SYN-ACK. RFC 9768 3.1.5: the kind of ECN stays; who asks for both kinds within one
+ * handshake is reset; one that gave up asking may not believe what we then mark.
+ */
+static enum drop syn_again(struct tcp_halfopen *h, const struct tcp_seg *s, struct mono now)
+{
+	enum tcp_ecn_mode asked = tcp_ecn_agree(tcp_of(h), tcp_seg_ace(s));
+
+	if (h->ecn_mode != TCP_ECN_OFF && asked != TCP_ECN_OFF && asked != h->ecn_mode) {
+		tcp_reply_rst(tcp_of(h), s, now);
+		halfopen_free(tcp_of(h), h);
+		return DROP_TCP_SYN;
+	}
+	h->syn_ecn = s->ecn;
+	h->no_accecn_option = true;
+	if (asked == TCP_ECN_OFF)
+		h->no_ect = true;
+	if (tcp_oow_allows(tcp_of(h), &h->oow_at, s, now))
+		send_synack(h, now);
+	return DROP_NONE;
+}
+
 /**
  * tcp_halfopen_input() - RFC 9293 3.10.7.4 in SYN-RECEIVED after a passive open
  * @t:		TCP
@@ -415,9 +457,7 @@ enum drop tcp_halfopen_input(struct tcp *t, struct demux_conn *dc, struct tcp_se
 		return DROP_TCP_PAWS;
 	}
 	if ((s->flags & (TCP_SYN | TCP_ACK | TCP_RST)) == TCP_SYN && seq_eq(s->seq, h->irs)) {
-		if (tcp_oow_allows(tcp_of(h), &h->oow_at, s, now)) /* the peer missed our SYN-ACK */
-			send_synack(h, now);
-		return DROP_NONE;
+		return syn_again(h, s, now);
 	}
 	/* first */
 	if (!seq_in(s->seq, rcv_nxt, ns_max_u(h->wnd_edge, 1))) {

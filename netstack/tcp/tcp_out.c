@@ -57,9 +57,10 @@ static struct room room_of(const struct tcp_conn *c, struct seq from)
 	return (struct room){
 		.wnd = wnd > 0 ? (uint32_t)wnd : 0,
 		.cwnd = c->cc.cwnd > pipe ? c->cc.cwnd - pipe : 0,
-		.gso = c->urg.has_snd ? c->mss
-				      : tcp_pace_quantum(c, net_dst_gso(c->t->net, &c->dst, c->mss,
-									hdr_len(c))),
+		.gso = c->urg.has_snd || tcp_accecn_is_single(c)
+			       ? c->mss
+			       : tcp_pace_quantum(
+					 c, net_dst_gso(c->t->net, &c->dst, c->mss, hdr_len(c))),
 	};
 }
 
@@ -279,7 +280,6 @@ static enum visit send_syn(struct tcp_conn *c, struct mono now)
 			(void)tcp_send_ack(c, now);
 		return VISIT_DONE;
 	}
-	flags |= tcp_ecn_syn(c);
 	if (tcp_xmit(c, c->iss, 0, flags, now) < 0)
 		return VISIT_BLOCKED;
 	c->flags &= ~TCP_F_SYN_DUE;
@@ -401,7 +401,8 @@ static enum visit visit_open(struct tcp_conn *c, struct mono now)
 	enum visit v = VISIT_DONE;
 	bool is_limited = false;
 
-	if (tcp_has(c, TCP_F_ACK_NOW) && (!list_is_empty(&c->islands) || tcp_has(c, TCP_F_DSACK)) &&
+	if (tcp_has(c, TCP_F_ACK_NOW) &&
+	    (!list_is_empty(&c->islands) || tcp_has(c, TCP_F_DSACK) || c->ecn.acc.is_answer_due) &&
 	    tcp_send_ack(c, now) < 0)
 		return VISIT_BLOCKED;
 	if (TCP_IN(c->state, TCPF_CAN_XMIT)) {

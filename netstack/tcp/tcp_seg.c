@@ -32,12 +32,17 @@ enum {
 	OPT_SACK_OK = 4,
 	OPT_SACK = 5,
 	OPT_TS = 8,
+	OPT_ACCECN0 = 172, /* RFC 9768 3.2.3 */
+	OPT_ACCECN1 = 174,
 
 	OPT_MSS_LEN = 4,
 	OPT_WSCALE_LEN = 3,
 	OPT_SACK_OK_LEN = 2,
 	OPT_TS_LEN = 10,
 	OPT_SACK_BLOCK_LEN = 8,
+	OPT_ACCECN_LEN = 2,
+	OPT_ACCECN_FIELD_LEN = 3,
+	OPT_ACCECN_FIELDS = 3,
 };
 
 static uint32_t get32(const uint8_t *at)
@@ -54,6 +59,20 @@ static void sack_parse(const uint8_t *at, uint32_t len, struct tcp_opts *o)
 			(struct tcp_sack_block){ seq(get32(at)), seq(get32(at + 4)) };
 		at += OPT_SACK_BLOCK_LEN;
 	}
+}
+
+/* RFC 9768 3.2.3: as many whole counters as there are, what is beyond them is padding */
+static void accecn_parse(const uint8_t *at, uint32_t len, struct tcp_accecn_opt *o)
+{
+	if (o->has)
+		return;
+	o->has = true;
+	o->is_order1 = at[0] == OPT_ACCECN1;
+	o->cnt =
+		(uint8_t)ns_min_u((len - OPT_ACCECN_LEN) / OPT_ACCECN_FIELD_LEN, OPT_ACCECN_FIELDS);
+	at += OPT_ACCECN_LEN;
+	for (uint32_t i = 0; i < o->cnt; i++, at += OPT_ACCECN_FIELD_LEN)
+		o->v[i] = (uint32_t)(at[0] << 16 | at[1] << 8 | at[2]);
 }
 
 /* One option of @len octets at @at, kind and length included; of duplicates the first counts. */
@@ -83,6 +102,10 @@ static void opt_parse(const uint8_t *at, uint32_t len, struct tcp_opts *o)
 			o->ts_val = get32(at + 2);
 			o->ts_ecr = get32(at + 6);
 		}
+		break;
+	case OPT_ACCECN0:
+	case OPT_ACCECN1:
+		accecn_parse(at, len, &o->accecn);
 		break;
 	default: /* RFC 9293 MUST-6, MUST-7 */
 		break;
@@ -164,6 +187,7 @@ enum drop tcp_seg_parse(struct pkt *p, const struct ip_rx *ip, struct tcp_seg *r
 		.len = pkt_len(p),
 		.wnd = be16_get(h->wnd),
 		.flags = h->flags,
+		.ae = h->off & TCP_OFF_AE,
 		.ecn = ip->tos & 3,
 		.p = p,
 	};
@@ -228,6 +252,27 @@ static uint8_t *put_kind(uint8_t *at, uint8_t kind, uint32_t len)
 	return put8(at, (uint8_t)len);
 }
 
+static uint32_t accecn_len(const struct tcp_accecn_opt *o)
+{
+	return o->has ? (uint32_t)OPT_ACCECN_LEN + o->cnt * (uint32_t)OPT_ACCECN_FIELD_LEN : 0;
+}
+
+/* With its padding behind. */
+static uint8_t *put_accecn(uint8_t *at, const struct tcp_accecn_opt *o)
+{
+	uint32_t len = accecn_len(o);
+
+	if (!o->has)
+		return at;
+	at = put_kind(at, o->is_order1 ? OPT_ACCECN1 : OPT_ACCECN0, len);
+	for (uint32_t i = 0; i < o->cnt; i++)
+		at = put8(put8(put8(at, (uint8_t)(o->v[i] >> 16)), (uint8_t)(o->v[i] >> 8)),
+			  (uint8_t)o->v[i]);
+	for (; len % 4; len++)
+		at = put8(at, OPT_NOP);
+	return at;
+}
+
 /* In Linux's order, which middleboxes have seen most: MSS, SACK permitted, timestamps, window scale. */
 static uint8_t *put_syn_opts(uint8_t *at, const struct tcp_opts *o)
 {
@@ -248,7 +293,7 @@ static uint8_t *put_syn_opts(uint8_t *at, const struct tcp_opts *o)
 		at = put_kind(put8(at, OPT_NOP), OPT_WSCALE, OPT_WSCALE_LEN);
 		at = put8(at, o->wscale);
 	}
-	return at;
+	return put_accecn(at, &o->accecn);
 }
 
 static uint8_t *put_opts(uint8_t *at, const struct tcp_opts *o)
@@ -257,6 +302,7 @@ static uint8_t *put_opts(uint8_t *at, const struct tcp_opts *o)
 		at = put_kind(put8(put8(at, OPT_NOP), OPT_NOP), OPT_TS, OPT_TS_LEN);
 		at = put32(put32(at, o->ts_val), o->ts_ecr);
 	}
+	at = put_accecn(at, &o->accecn);
 	if (o->sack_cnt) {
 		at = put_kind(put8(put8(at, OPT_NOP), OPT_NOP), OPT_SACK,
 			      2u + o->sack_cnt * (uint32_t)OPT_SACK_BLOCK_LEN);
@@ -270,14 +316,15 @@ static uint8_t *put_opts(uint8_t *at, const struct tcp_opts *o)
 uint32_t tcp_opts_len(const struct tcp_emit *e)
 {
 	const struct tcp_opts *o = &e->opt;
+	uint32_t accecn = (accecn_len(&o->accecn) + 3) / 4 * 4;
 
 	if (e->is_syn_opts)
-		return OPT_MSS_LEN +
+		return OPT_MSS_LEN + accecn +
 		       (o->has_ts    ? TCP_TS_LEN
 			: o->sack_ok ? 4u
 				     : 0u) +
 		       (o->has_wscale ? 4u : 0u);
-	return (o->has_ts ? TCP_TS_LEN : 0u) +
+	return (o->has_ts ? TCP_TS_LEN : 0u) + accecn +
 	       (o->sack_cnt ? 4u + o->sack_cnt * (uint32_t)OPT_SACK_BLOCK_LEN : 0u);
 }
 
@@ -298,7 +345,7 @@ void tcp_hdr_emit(struct pkt *p, const struct tcp_emit *e)
 		.dport = be16(e->remote.port),
 		.seq = be32(e->seq.v),
 		.ack = be32(e->flags & TCP_ACK ? e->ack.v : 0),
-		.off = (uint8_t)(hdr_len / 4 << 4),
+		.off = (uint8_t)(hdr_len / 4 << 4 | (e->ae ? TCP_OFF_AE : 0u)),
 		.flags = e->flags,
 		.wnd = be16(e->wnd),
 		.urg = be16(e->urg),

@@ -26,6 +26,14 @@ struct tcp_sack_block {
 	struct seq start, end;
 };
 
+/** struct tcp_accecn_opt - RFC 9768 3.2.3: counters of octets by code point, 24 bits each */
+struct tcp_accecn_opt {
+	bool has;
+	bool is_order1; /* ECT(1), CE, ECT(0); else ECT(0), CE, ECT(1) */
+	uint8_t cnt;    /* how many are there */
+	uint32_t v[3];
+};
+
 /** struct tcp_opts - decoded options; absent ones are zero or false */
 struct tcp_opts {
 	bool has_ts, has_wscale, sack_ok;
@@ -35,6 +43,7 @@ struct tcp_opts {
 	uint32_t ts_val;  /* sender's clock */
 	uint32_t ts_ecr;  /* our clock, echoed; meaningful with ACK */
 	struct tcp_sack_block sack[TCP_SACK_MAX];
+	struct tcp_accecn_opt accecn;
 };
 
 /** struct tcp_seg - one received segment, or what is left of it after trimming */
@@ -47,6 +56,7 @@ struct tcp_seg {
 	uint16_t mss_seen; /* payload octets of one wire segment in it */
 	uint16_t seg_cnt;  /* wire segments it stands for, at least 1 */
 	uint8_t flags;     /* enum tcp_flag */
+	bool ae;           /* RFC 9768 3.1.1: the flag that was NS */
 	uint8_t ecn;       /* code point of the IP header (RFC 3168 5) */
 	struct tcp_opts opt;
 	struct pkt *p; /* borrowed; linear area or frags start with the payload */
@@ -76,9 +86,24 @@ struct tcp_emit {
 	uint16_t wnd; /* as on the wire */
 	uint16_t urg; /* urgent pointer, with TCP_URG */
 	uint8_t flags;
+	bool ae;             /* RFC 9768 3.1.1 */
 	struct tcp_opts opt; /* SYN options are only written with @is_syn_opts */
 	bool is_syn_opts;
 };
+
+/** tcp_seg_ace() - AE, CWR and ECE as a number (RFC 9768 3.2.2) */
+static inline uint8_t tcp_seg_ace(const struct tcp_seg *s)
+{
+	return (uint8_t)((s->ae ? 4u : 0u) | (s->flags & TCP_CWR ? 2u : 0u) |
+			 (s->flags & TCP_ECE ? 1u : 0u));
+}
+
+/** tcp_emit_ace() - the same number into a header, of which it has said nothing before */
+static inline void tcp_emit_ace(struct tcp_emit *e, uint32_t ace)
+{
+	e->ae = ace & 4;
+	e->flags |= (uint8_t)((ace & 2 ? TCP_CWR : 0u) | (ace & 1 ? TCP_ECE : 0u));
+}
 
 uint32_t tcp_opts_len(const struct tcp_emit *e);
 void tcp_hdr_emit(struct pkt *p, const struct tcp_emit *e);

@@ -216,9 +216,9 @@ int tcp_xmit(struct tcp_conn *c, struct seq seq, uint32_t len, uint8_t flags, st
 		e.flags &= (uint8_t) ~(TCP_FIN |
 				       TCP_PSH); /* they belong to the end, which is not in it */
 	}
-	tcp_ecn_out(c, n && seq_eq(seq, c->snd_nxt), &e.flags, &ip.tos);
-	p->ecn = e.flags & TCP_CWR;
 	emit_opts(c, &e, n, now);
+	tcp_ecn_out(c, n && seq_eq(seq, c->snd_nxt), n, &e, &ip.tos);
+	p->ecn = c->ecn.mode == TCP_ECN_CLASSIC && (e.flags & TCP_CWR);
 	if (c->urg.has_snd && !(flags & (TCP_SYN | TCP_RST)))
 		tcp_urg_out(c, &e);
 	if (!(flags & TCP_RST))

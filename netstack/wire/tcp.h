@@ -13,6 +13,10 @@ enum {
 	TCP_CSUM_OFF = 16, /* octets from the header's start to the checksum */
 };
 
+enum {
+	TCP_OFF_AE = 1, /* in struct tcp_hdr.off */
+};
+
 enum tcp_flag {
 	TCP_FIN = 1u << 0,
 	TCP_SYN = 1u << 1,
@@ -27,7 +31,7 @@ enum tcp_flag {
 struct tcp_hdr {
 	struct be16 sport, dport;
 	struct be32 seq, ack;
-	uint8_t off; /* high four bits: header length in 32-bit words */
+	uint8_t off; /* high four bits: header length in 32-bit words; lowest: AE (RFC 9768) */
 	uint8_t flags;
 	struct be16 wnd;
 	struct be16 csum;

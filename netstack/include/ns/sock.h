@@ -180,6 +180,9 @@ struct ns_tcp_info {
 	uint64_t pacing_rate, max_pacing_rate; /* octets a second, UINT64_MAX: none */
 	uint64_t delivery_rate;                /* octets a second, 0: none yet */
 	bool is_delivery_app_limited;
+	/* RFC 9768; packets, and octets by code point: what we got, what the peer says it got */
+	uint32_t received_ce, received_e1_bytes, received_e0_bytes, received_ce_bytes;
+	uint32_t delivered_e1_bytes, delivered_e0_bytes, delivered_ce_bytes;
 	bool has_bbr;
 	struct ns_bbr_info bbr;
 };

@@ -104,6 +104,9 @@ int net_output(struct net *n, const struct dst *d, const struct ip_tx *ip, struc
 	ck_assert_uint_eq(p->csum_off, TCP_CSUM_OFF);
 	ck_assert_uint_eq(p->l4_off, p->head);
 	s->flags = h->flags;
+	s->tos = ip->tos;
+	s->ace = (uint8_t)((h->off & TCP_OFF_AE) << 2 | (h->flags & TCP_CWR) >> 6 |
+			   (h->flags & TCP_ECE) >> 6);
 	s->wnd = be16_get(h->wnd);
 	s->urg = be16_get(h->urg);
 	s->seq = be32_get(h->seq);
@@ -286,6 +289,7 @@ enum drop seg_in(struct rig *t, const struct say *s)
 			    .dst = ns_addr_v4(RIG_LOCAL),
 			    .proto = 6,
 			    .ttl = 64,
+			    .tos = s->ecn,
 			    .csum_ok = true };
 	struct tcp_emit e = { .local = { ip.src, s->peer_port ? s->peer_port : RIG_PEER_PORT },
 			      .remote = { ip.dst, RIG_PORT } };
@@ -298,6 +302,7 @@ enum drop seg_in(struct rig *t, const struct say *s)
 	e.flags = (uint8_t)(s->flags | (s->no_ack ? 0u : TCP_ACK));
 	e.wnd = (uint16_t)(s->is_wnd_0 ? 0 : s->wnd ? s->wnd : 65535);
 	e.urg = s->urg;
+	tcp_emit_ace(&e, s->ace);
 	e.is_syn_opts = s->is_syn_opts;
 	e.opt = (struct tcp_opts){ .has_ts = s->has_ts,
 				   .ts_val = s->ts_val,
@@ -306,7 +311,8 @@ enum drop seg_in(struct rig *t, const struct say *s)
 				   .sack_ok = s->sack_ok,
 				   .has_wscale = s->wscale > 0,
 				   .wscale = (uint8_t)(s->wscale > 0 ? s->wscale - 1 : 0),
-				   .sack_cnt = (uint8_t)s->sack_cnt };
+				   .sack_cnt = (uint8_t)s->sack_cnt,
+				   .accecn = s->accecn };
 	for (uint32_t i = 0; i < s->sack_cnt; i++)
 		e.opt.sack[i] = (struct tcp_sack_block){ seq(t->iss + s->sack[i].start),
 							 seq(t->iss + s->sack[i].end) };

@@ -53,7 +53,10 @@ struct say {
 	} sack[4];
 	uint32_t sack_cnt;
 	uint16_t peer_port; /* 0: RIG_PEER_PORT */
-	uint16_t urg;       /* with TCP_URG */
+	uint8_t ecn;        /* code point of the IP header */
+	uint8_t ace;        /* AE, CWR, ECE as a number */
+	struct tcp_accecn_opt accecn;
+	uint16_t urg; /* with TCP_URG */
 };
 
 #define S(...) (&(struct say){ __VA_ARGS__ })
@@ -64,6 +67,7 @@ struct sent {
 	uint8_t flags;
 	uint16_t wnd;
 	uint16_t gso_segs, gso_size, urg;
+	uint8_t tos, ace;
 	struct tcp_opts opt;
 	uint8_t data[65536];
 };

@@ -4,6 +4,7 @@
 
 #include "unit.h"
 
+Suite *accecn_suite(void);
 Suite *bbr_suite(void);
 Suite *cc_suite(void);
 Suite *cubic_suite(void);
