@@ -2,8 +2,8 @@
 /*
  * group.c - memberships of this host, RFC 1112 7.1, RFC 3810 2
  *
- * A group is joined on a link, as often as sockets ask for it; the first join lets its frames in, the
- * last leave forgets it. Copies of what this host sends come by the loop link and count for members on
+ * A group is joined on a link, as often as sockets ask for it; the first join lets its frames in and is
+ * told to routers and switches (report.c), the last leave forgets it and is told. Copies of what this host sends come by the loop link and count for members on
  * any link: which socket hears them is for the transport.
  */
 #include "net/group.h"
@@ -76,19 +76,25 @@ int net_group_join(struct net *n, const struct ns_addr *group, uint32_t ifindex)
 		return 0;
 	}
 	r = remember(&n->groups, &(struct group){ *group, l->id, 1 });
-	if (r == 0 && !ns_addr_is_v4(group))
+	if (r < 0)
+		return r;
+	report_join(n, l, group);
+	if (!ns_addr_is_v4(group))
 		link_hear6(l, (const uint8_t[]){ 0x33, 0x33, group->b[12], group->b[13],
 						 group->b[14], group->b[15] });
-	return r;
+	return 0;
 }
 
 void net_group_leave(struct net *n, const struct ns_addr *group, uint32_t ifindex)
 {
-	const struct link *l = net_link_by_ifindex(n, ifindex);
+	struct link *l = net_link_by_ifindex(n, ifindex);
 	struct group *g = l ? find(n, l->id, group) : NULL;
 
-	if (g && --g->members == 0)
-		*g = n->groups.v[--n->groups.cnt];
+	if (!g || --g->members > 0)
+		return;
+	*g = n->groups.v[--n->groups.cnt];
+	if (ns_addr_is_v4(group) || !addr6_is_group(n, l, group)) /* else an address of ours is in it */
+		report_leave(n, l, group);
 }
 
 bool net_group_has(const struct net *n, const struct ns_addr *group, uint32_t ifindex)

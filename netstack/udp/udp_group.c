@@ -6,9 +6,6 @@
  * to a group that no socket joined on that link is dropped; else sockets hear it that joined, and those
  * that did not say otherwise (IP_MULTICAST_ALL). Copies of what this host sends come by the loop link,
  * and count as if they had come by the link that the original left by.
- *
- * Routers and snooping switches are not told: there is no IGMP yet. On a bridge that does not snoop, or
- * with a querier that floods, groups are heard.
  */
 #include <errno.h>
 
