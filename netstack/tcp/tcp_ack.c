@@ -72,6 +72,7 @@ static void advance_una(struct tcp_conn *c, struct seq ack, struct tcp_delivered
 	if (seq_lt(c->snd_sml, ack))
 		c->snd_sml = ack; /* keeps it near: old ones must not come round */
 	tcp_urg_acked(c);
+	tcp_mtup_on_ack(c, now);
 	d->is_una_moved = true;
 	c->meter.bytes_acked += len;
 	c->progress = now;

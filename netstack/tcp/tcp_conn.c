@@ -221,6 +221,7 @@ void tcp_conn_established(struct tcp_conn *c, struct mono now)
 	c->retries = 0;
 	if (c->syn_retries && !tcp_has(c, TCP_F_RTT_SEEN))
 		c->rto_ns = TCP_RTO_AFTER_SYN_NS; /* RFC 6298 5.7 */
+	tcp_mtup_start(c, now);
 	tcp_mss_sync(c);
 	tcp_cc_init(&c->cc, tcp_cc_get(c->congestion), c->mss);
 	c->cc.random = c->iss.v ^ c->irs.v;

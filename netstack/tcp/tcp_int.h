@@ -30,7 +30,7 @@
  *   tcp_rate.c     delivery rate                    tcp_pace.c     not faster than at a rate
  *   tcp_rcv.c      text, window, when to ACK        tcp_reasm.c    out-of-order islands
  *   tcp_ecn.c tcp_accecn.c  congestion told by routers
- *   tcp_urg.c      urgent data
+ *   tcp_urg.c      urgent data                      tcp_mtup.c     what the path takes
  *   tcp_rtt.c tcp_isn.c tcp_seg.c tcp_fsm.c tcp_cc.c cc_*.c
  *
  * Ownership
@@ -234,6 +234,16 @@ struct tcp_ecn {
 	struct tcp_accecn acc;
 };
 
+/** struct tcp_mtup - the search for what the path takes, see tcp_mtup.c; octets from the IP header on */
+struct tcp_mtup {
+	uint32_t low, high;    /* passes; may pass */
+	uint32_t probe;        /* outstanding, 0: none */
+	struct seq start, end; /* its octets */
+	struct mono since;     /* the search began */
+	bool is_on;            /* the rest is valid */
+	bool is_sending;       /* what leaves now is the probe: whole, in a record of its own */
+};
+
 /** struct tcp_ooo - an island of octets [start, end) beyond a hole */
 struct tcp_ooo {
 	struct list node;
@@ -389,7 +399,8 @@ struct tcp_conn { /* NOLINT(clang-analyzer-optin.performance.Padding) */
 	struct dst dst;
 	uint32_t pmtu; /* octets of IP packet the path takes; net_pmtu() at the last look */
 	uint16_t peer_mss, adv_mss, user_mss;
-	uint32_t mss;                  /* payload octets of a full segment now */
+	uint32_t mss; /* payload octets of a full segment now */
+	struct tcp_mtup mtup;
 	struct tcp_ip_opts ip_opts[2]; /* of IPv4 and IPv6: tcp_ip_opts_of() */
 
 	/* sending */
@@ -864,6 +875,16 @@ void tcp_accecn_syn_option(const struct tcp *t, struct tcp_emit *e);
 void tcp_accecn_out(struct tcp_conn *c, struct tcp_emit *e, uint32_t len);
 bool tcp_accecn_is_single(const struct tcp_conn *c);
 void tcp_accecn_info(const struct tcp_conn *c, struct ns_tcp_info *info);
+
+/* --- tcp_mtup.c ---------------------------------------------------------------------------- */
+
+void tcp_mtup_start(struct tcp_conn *c, struct mono now);
+uint32_t tcp_mtup_limit(const struct tcp_conn *c, uint32_t mtu);
+void tcp_mtup_black_hole(struct tcp_conn *c, struct mono now);
+uint32_t tcp_mtup_len(struct tcp_conn *c, uint32_t wnd, uint32_t cwnd, struct mono now);
+void tcp_mtup_sent(struct tcp_conn *c, struct seq seq, uint32_t len);
+void tcp_mtup_on_ack(struct tcp_conn *c, struct mono now);
+ns_must_check bool tcp_mtup_on_loss(struct tcp_conn *c, struct mono now);
 
 /* --- tcp_urg.c ----------------------------------------------------------------------------- */
 

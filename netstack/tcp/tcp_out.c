@@ -208,6 +208,43 @@ static bool restart_after_idle(struct tcp_conn *c, struct mono now)
 	return true;
 }
 
+/* [SND.NXT, SND.NXT + @n) has just left for the first time; the FIN, when it is among them, is not of the @len octets. */
+static void sent_new(struct tcp_conn *c, uint32_t n, uint32_t len, struct mono now)
+{
+	tcp_rtx_add(c, c->snd_nxt, n, now);
+	c->snd_nxt = seq_add(c->snd_nxt, n);
+	if (!c->tlp.is_due)
+		tcp_tlp_schedule(c, now);
+	stat_add(tcp_stats(c->t), STAT_TCP_OCTETS_OUT, len);
+	if (TCP_IN(c->ca, 1u << TCP_CA_RECOVERY | 1u << TCP_CA_CWR))
+		c->prr_out += n;
+}
+
+/* RFC 4821 7.5: one segment that is longer than what is known to pass, if it is time for it. As send_new(). */
+static int send_mtu_probe(struct tcp_conn *c, struct mono now)
+{
+	struct room room;
+	uint32_t len;
+	int n;
+
+	if (!c->mtup.is_on || tcp_unsent(c) == 0 || !tcp_rtx_can_add(c, now))
+		return 0;
+	room = room_of(c, c->snd_nxt);
+	len = tcp_mtup_len(c, room.wnd, room.cwnd, now);
+	if (len == 0)
+		return 0;
+	c->mtup.is_sending = true;
+	n = tcp_xmit(c, c->snd_nxt, len, TCP_ACK, now);
+	if (n > 0) {
+		tcp_pace_sent(c, (uint32_t)n, now);
+		if ((uint32_t)n > c->mss)
+			tcp_mtup_sent(c, c->snd_nxt, (uint32_t)n);
+		sent_new(c, (uint32_t)n, (uint32_t)n, now);
+	}
+	c->mtup.is_sending = false;
+	return n;
+}
+
 /* Octets that never left. Octets sent (FIN counts), 0: nothing to send or not allowed, -EAGAIN. */
 static int send_new(struct tcp_conn *c, bool *ret_is_limited, struct mono now)
 {
@@ -260,13 +297,7 @@ static int send_new(struct tcp_conn *c, bool *ret_is_limited, struct mono now)
 		c->flags |= TCP_F_FIN_SENT;
 		n++;
 	}
-	tcp_rtx_add(c, c->snd_nxt, (uint32_t)n, now);
-	c->snd_nxt = seq_add(c->snd_nxt, (uint32_t)n);
-	if (!c->tlp.is_due)
-		tcp_tlp_schedule(c, now);
-	stat_add(tcp_stats(c->t), STAT_TCP_OCTETS_OUT, len);
-	if (TCP_IN(c->ca, 1u << TCP_CA_RECOVERY | 1u << TCP_CA_CWR))
-		c->prr_out += (uint32_t)n;
+	sent_new(c, (uint32_t)n, len, now);
 	return n;
 }
 
@@ -386,6 +417,8 @@ static enum visit send_octets(struct tcp_conn *c, bool *ret_is_limited, struct m
 		if (is_held_back(c, ret_is_limited, now))
 			return VISIT_DONE;
 		n = send_lost(c, now);
+		if (n == 0)
+			n = send_mtu_probe(c, now);
 		if (n == 0)
 			n = send_new(c, ret_is_limited, now);
 		if (n < 0)

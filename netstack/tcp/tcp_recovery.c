@@ -184,6 +184,18 @@ static void grow(struct tcp_conn *c, const struct tcp_delivered *d, uint32_t ack
 		c->cc.ops->on_ack(&c->cc, &a, now);
 }
 
+/* Something is to be sent again for a reason that is no congestion: the window stays (linux tcp_simple_retransmit()). */
+static void enter_blameless(struct tcp_conn *c)
+{
+	if (c->ca == TCP_CA_LOSS)
+		return;
+	c->cc.ssthresh = ns_max_u(c->cc.ssthresh, c->cc.cwnd / 4 * 3);
+	c->recover = c->snd_nxt;
+	c->flags |= TCP_F_HAD_LOSS;
+	c->ca = TCP_CA_LOSS;
+	c->undo.is_open = c->undo.is_frto = c->undo.is_testing = false;
+}
+
 /* The state machine; @delivered octets as the pipe counts them. */
 static void on_ack(struct tcp_conn *c, const struct tcp_delivered *d, uint32_t delivered,
 		   uint32_t flight, struct mono now)
@@ -242,6 +254,10 @@ static void on_ack(struct tcp_conn *c, const struct tcp_delivered *d, uint32_t d
 		break;
 	}
 	if (found_loss(c)) {
+		if (tcp_mtup_on_loss(c, now)) {
+			enter_blameless(c);
+			return;
+		}
 		enter_recovery(c, d, flight, now);
 		prr(c, delivered, false, true);
 		return;
@@ -312,6 +328,10 @@ void tcp_recovery_on_reo(struct tcp_conn *c, struct mono now)
 
 	if (!tcp_rack_detect(c, now) || TCP_IN(c->ca, 1u << TCP_CA_RECOVERY | 1u << TCP_CA_LOSS))
 		return;
+	if (tcp_mtup_on_loss(c, now)) {
+		enter_blameless(c);
+		return;
+	}
 	enter_recovery(c, &nothing, tcp_flight(c), now);
 	prr(c, 0, false, true);
 }
@@ -338,6 +358,7 @@ void tcp_recovery_on_rto(struct tcp_conn *c, struct mono now)
 	c->flags |= TCP_F_HAD_LOSS;
 	c->dupack_cnt = 0;
 	c->tlp.is_out = false;
+	c->mtup.probe = 0; /* RFC 4821 7.6.4: inconclusive */
 	tcp_rtx_lose_all(c, true, tcp_rack_timeout_since(c, now));
 	c->cc.cwnd = tcp_pipe(c) + c->cc.mss;
 }
@@ -347,12 +368,8 @@ void tcp_recovery_on_mtu(struct tcp_conn *c)
 {
 	if (tcp_flight(c) == 0)
 		return;
-	if (c->ca != TCP_CA_LOSS) {
-		c->cc.ssthresh = ns_max_u(c->cc.ssthresh, c->cc.cwnd / 4 * 3);
-		c->recover = c->snd_nxt;
-		c->flags |= TCP_F_HAD_LOSS;
-		c->ca = TCP_CA_LOSS;
-	}
+	enter_blameless(c);
+	c->mtup.probe = 0;
 	tcp_rtx_lose_all(c, false, MONO_NEVER);
 }
 

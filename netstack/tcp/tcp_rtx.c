@@ -115,7 +115,7 @@ static bool can_extend(const struct tcp_conn *c, uint32_t len, struct mono now)
 {
 	const struct tcp_rec *last = tcp_rec_last(c);
 
-	if (!last || (last->flags & ~TCP_REC_APP_LIMITED))
+	if (!last || (last->flags & ~TCP_REC_APP_LIMITED) || c->mtup.is_sending)
 		return false;
 	if (c->rec_cnt >= TCP_REC_MAX)
 		return last->len <= INT32_MAX - len;
@@ -173,7 +173,9 @@ void tcp_rtx_add(struct tcp_conn *c, struct seq seq, uint32_t len, struct mono n
 			c->retrans_len += len;
 		return;
 	}
-	*r = (struct tcp_rec){ .seq = seq, .len = len, .mss = (uint16_t)c->mss };
+	*r = (struct tcp_rec){ .seq = seq,
+			       .len = len,
+			       .mss = (uint16_t)(c->mtup.is_sending ? len : c->mss) };
 	list_push(&c->recs, &r->node);
 	list_init(&r->tx_node);
 	enter_network(c, r, now);

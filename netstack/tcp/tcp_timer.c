@@ -150,6 +150,8 @@ static void on_syn_timeout(struct tcp_conn *c, struct mono now)
 /* RFC 6298 5.4 to 5.6 */
 static void on_data_timeout(struct tcp_conn *c, struct mono now)
 {
+	uint32_t retries1 = tcp_knob_u(c->t, NS_KNOB_tcp_retries1);
+
 	if (tcp_flight(c) == 0)
 		return;
 	if (is_given_up(c, c->progress, c->retries, now)) {
@@ -158,10 +160,12 @@ static void on_data_timeout(struct tcp_conn *c, struct mono now)
 	}
 	stat_inc(tcp_stats(c->t), STAT_TCP_RTOS);
 	count_rto(c, now);
+	if (c->retries + 1u >= retries1)
+		tcp_mtup_black_hole(c, now);
 	tcp_recovery_on_rto(c, now);
 	c->retries++;
 	c->backoff++;
-	if (c->retries == tcp_knob_u(c->t, NS_KNOB_tcp_retries1))
+	if (c->retries == retries1)
 		c->dst.generation--; /* R1: ask for the route again (RFC 1122 4.2.3.5) */
 	tcp_rto_arm(c, now);
 	tcp_conn_dirty(c);

@@ -46,7 +46,8 @@ uint16_t tcp_mss_for(const struct dst *d, const struct ns_addr *remote, uint16_t
 void tcp_mss_sync(struct tcp_conn *c)
 {
 	const struct ns_addr *remote = &tcp_remote(c)->addr;
-	struct dst d = { .mtu = c->pmtu && c->pmtu < c->dst.mtu ? c->pmtu : c->dst.mtu };
+	uint32_t mtu = c->pmtu && c->pmtu < c->dst.mtu ? c->pmtu : c->dst.mtu;
+	struct dst d = { .mtu = tcp_mtup_limit(c, mtu) };
 	uint32_t mss = ns_min_u(c->peer_mss, tcp_mss_for(&d, remote, c->user_mss));
 
 	if (tcp_has(c, TCP_F_TS))
@@ -126,7 +127,7 @@ static void emit_opts(struct tcp_conn *c, struct tcp_emit *e, uint32_t len, stru
 
 static void set_gso(const struct tcp_conn *c, struct pkt *p, uint32_t len)
 {
-	if (len <= c->mss)
+	if (len <= c->mss || c->mtup.is_sending)
 		return;
 	p->gso_size = (uint16_t)c->mss;
 	p->gso_segs = (uint16_t)((len + c->mss - 1) / c->mss);

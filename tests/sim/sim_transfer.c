@@ -517,6 +517,28 @@ static bool run_mtu(const struct args *a, uint64_t seed)
 	return sim_finish(&s, 600 * SEC);
 }
 
+/* A tunnel in the middle that swallows what is too long: RFC 4821 finds a way through. */
+static bool run_black_hole(const struct args *a, uint64_t seed)
+{
+	static const uint32_t mtus[] = { 576, 1280, 1400, 1480 };
+	struct prng r = { prng_mix(seed) };
+	struct sim_config c = {
+		.up = { .delay_ns = MS, .is_cut = true },
+		.down = { .delay_ns = MS, .is_cut = true },
+		.client = { .send_total = MIB },
+		.server = { .send_total = MIB },
+	};
+	struct sim s;
+
+	(void)a;
+	c.up.hole_len = mtus[prng_below(&r, 4)] + 14;
+	c.down.hole_len = mtus[prng_below(&r, 4)] + 14;
+	c.client_host.gso = (enum ns_gso_mode)prng_below(&r, 3);
+	sim_init(&s, "black_hole", seed, &c);
+	sim_connect(&s);
+	return sim_finish(&s, 600 * SEC);
+}
+
 /* Neighbours found by ARP over a wire that loses a tenth of everything. */
 static bool run_arp(const struct args *a, uint64_t seed)
 {
@@ -814,6 +836,7 @@ static const struct scenario {
 	{ "clock_edges", run_clock_edges, 10 },
 	{ "storm", run_storm, 1 },
 	{ "mtu", run_mtu, 20 },
+	{ "black_hole", run_black_hole, 8 },
 	{ "arp", run_arp, 20 },
 	{ "grid", run_grid, 1 },
 	{ "soak_5gb", run_soak_5gb, 1 },

@@ -116,7 +116,8 @@ static void wire_send(struct vhost *h, struct vframe *f)
 		}
 		h->tx_free = leave = mono_add(leave, one_ns);
 	}
-	if (prng_hit(&v->random, d->loss_ppm) || (v->mangle && !v->mangle(h, f))) {
+	if ((d->hole_len && f->len > d->hole_len) || prng_hit(&v->random, d->loss_ppm) ||
+	    (v->mangle && !v->mangle(h, f))) {
 		h->lost++;
 		vframe_free(v, f);
 		return;

@@ -13,6 +13,7 @@ Suite *in_suite(void);
 Suite *info_suite(void);
 Suite *isn_suite(void);
 Suite *listen_suite(void);
+Suite *mtup_suite(void);
 Suite *out_suite(void);
 Suite *pace_suite(void);
 Suite *rack_suite(void);
