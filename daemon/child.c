@@ -25,8 +25,7 @@ static void log_to_monitor(void *ctx, int level, const char *text)
 	(void)!ipc_send(ctx, IPC_LOG, &body, NULL, 0);
 }
 
-/** plan_read() - the plan's text out of the memfd */
-static int plan_read(int fd, uint32_t len, struct plan *ret_plan)
+int child_plan_read(int fd, uint32_t len, struct plan *ret_plan)
 {
 	char err[256] = "";
 	char *text;
@@ -39,7 +38,7 @@ static int plan_read(int fd, uint32_t len, struct plan *ret_plan)
 	if (!text)
 		return log_err(-ENOMEM, "cannot read the plan");
 	while (done < len) {
-		ssize_t n = pread(fd, text + done, len - done, done);
+		ssize_t n = read(fd, text + done, len - done); /* the worker may no pread() */
 
 		if (n <= 0) {
 			r = n < 0 ? -errno : -EIO;
@@ -93,7 +92,7 @@ int child_start(struct ipc *monitor, enum ipc_role self, struct child_init *ret_
 	}
 	log_init(self == IPC_AGENT ? "agent" : "worker", (int)IPC_BODY(&m, ipc_init)->log_level);
 	log_set_sink(log_to_monitor, monitor);
-	r = plan_read(m.fds[0], IPC_BODY(&m, ipc_init)->plan_len, &ret_init->plan);
+	r = child_plan_read(m.fds[0], IPC_BODY(&m, ipc_init)->plan_len, &ret_init->plan);
 	if (r == 0) {
 		r = descriptors(&m, self, ret_init);
 		if (r < 0)

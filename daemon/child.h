@@ -36,6 +36,15 @@ struct child_init {
  * Return: 0, or a negative errno, logged
  */
 ns_must_check int child_start(struct ipc *monitor, enum ipc_role self, struct child_init *ret_init);
+/**
+ * child_plan_read() - a plan out of a sealed memfd
+ * @fd:		Its offset is 0; borrowed
+ * @len:	Octets of text
+ * @ret_plan:	Not initialised before; set on success
+ *
+ * Return: 0, or a negative errno, logged
+ */
+ns_must_check int child_plan_read(int fd, uint32_t len, struct plan *ret_plan);
 /** child_init_done() - free the plan; descriptors that were taken must be set to -1 before */
 void child_init_done(struct child_init *init);
 /** child_base_new() - an event base that uses epoll and nothing a role's filter forbids; NULL, logged */

@@ -96,11 +96,11 @@ static bool check_notify_fd(const void *body)
 	return memchr(b->container_id, 0, sizeof(b->container_id)) != NULL;
 }
 
-static bool check_link_state(const void *body)
+static bool check_plan(const void *body)
 {
-	const struct ipc_link_state *b = body;
+	const struct ipc_plan *b = body;
 
-	return b->link_idx < IPC_FDS_MAX && b->is_up <= 1;
+	return b->link_cnt < IPC_FDS_MAX;
 }
 
 static bool check_stats_req(const void *body)

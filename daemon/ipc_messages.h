@@ -72,10 +72,15 @@ struct ipc_log {
 	char text[1024];
 };
 
-/** struct ipc_link_state - monitor -> worker: a link went up or down */
-struct ipc_link_state {
-	uint32_t link_idx; /* into the plan's carried links, in the order of INIT's descriptors */
-	uint32_t is_up;    /* 0, 1 */
+/**
+ * struct ipc_plan - monitor -> worker: the configuration is another one from now on
+ *
+ * Descriptors: sealed memfd with the plan's text, its offset 0, then one for each carried link that the plan
+ * before did not have, in the order of the new one.
+ */
+struct ipc_plan {
+	uint32_t plan_len; /* octets of text in the memfd */
+	uint32_t link_cnt; /* link descriptors */
 };
 
 /** struct ipc_knobs - monitor -> worker: all of them; the stack refuses what is out of range */

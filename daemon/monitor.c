@@ -21,7 +21,8 @@
  * Invariants: whatever way the loop is left, takeover_restore() was tried. A monitor that is killed
  * leaves the journal, and its successor of the same id begins by giving back.
  *
- * Time: ev_tick looks once a second whether container and namespace are still there, and at sysctls.
+ * Time: ev_tick looks every TICK_MS whether container and namespace are still there, and at what changes
+ * without a word: sysctls and GSO limits.
  *
  * Syscalls: #syscalls monitor: epoll_wait epoll_ctl rt_sigaction stat poll pidfd_open
  */
@@ -46,6 +47,7 @@
 #include "daemon/sandbox.h"
 
 #define STOP_GRACE_MS 1500
+#define TICK_MS       800 /* what it finds shall be in force within a second */
 
 /* ---- the container ---- */
 
@@ -131,7 +133,7 @@ static int monitor_take(struct monitor *m, int ctr_fd, pid_t pid)
 	if (r == 0)
 		r = monitor_plan_seal(m);
 	if (r == 0)
-		r = monitor_links_watch(m);
+		r = monitor_follow_start(m);
 	if (r == 0)
 		r = monitor_knobs_take(m);
 	if (r == 0)
@@ -264,8 +266,10 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
 	if (monitor_notify_prune(m) == 0 && before != 0 && m->cfg->pid == 0 &&
 	    !monitor_container_is_alive(m))
 		monitor_container_ended(m);
-	if (!m->is_stopping)
+	if (!m->is_stopping) {
 		monitor_knobs_tick(m);
+		monitor_follow_tick(m);
+	}
 	if (!m->is_stopping && m->cfg->netns && m->take.is_taken && netns_path_is_gone(m)) {
 		log_notice("%s is gone", m->cfg->netns);
 		monitor_stop(m, EXIT_SUCCESS);
@@ -385,10 +389,10 @@ static int sockets_open(struct monitor *m)
 
 static int timers_start(struct monitor *m)
 {
-	const struct timeval second = { .tv_sec = 1 };
+	const struct timeval tick = { .tv_usec = TICK_MS * 1000L };
 
 	m->ev_tick = event_new(m->base, -1, EV_PERSIST, on_tick, m);
-	if (!m->ev_tick || event_add(m->ev_tick, &second) < 0)
+	if (!m->ev_tick || event_add(m->ev_tick, &tick) < 0)
 		return log_err(-ENOMEM, "cannot make a timer");
 	return 0;
 }
@@ -435,7 +439,7 @@ static void monitor_done(struct monitor *m)
 {
 	child_abandon(&m->agent);
 	child_abandon(&m->worker);
-	monitor_links_done(m);
+	monitor_follow_done(m);
 	monitor_knobs_done(m);
 	if (m->take.is_taken && takeover_restore(&m->take) < 0)
 		m->exit_status = EXIT_FAILURE;

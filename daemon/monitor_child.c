@@ -123,9 +123,22 @@ int monitor_plan_seal(struct monitor *m)
 			close(fd);
 		return log_err(r, "cannot pass the plan to the other roles");
 	}
+	if (m->plan_fd >= 0)
+		close(m->plan_fd);
 	m->plan_fd = fd;
 	m->plan_len = (uint32_t)len;
 	return 0;
+}
+
+/* Not a duplicate: those share their offset, and more than one child reads. */
+int monitor_plan_open(struct monitor *m)
+{
+	char path[64];
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", m->plan_fd);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? log_err(-errno, "cannot pass the plan on") : fd;
 }
 
 static int dup_cloexec(int fd)
@@ -145,7 +158,7 @@ static int init_send(struct monitor *m, struct child *c, uint32_t flags, uint32_
 	};
 	int r;
 
-	fds[0] = dup_cloexec(m->plan_fd);
+	fds[0] = monitor_plan_open(m);
 	for (uint32_t i = 0; i < fd_cnt; i++) {
 		if (fds[i] >= 0)
 			continue;
@@ -188,8 +201,6 @@ static int worker_start(struct monitor *m)
 	fds[2 + cnt] = pcap_fd;
 	r = init_send(m, &m->worker, pcap_fd >= 0 ? IPC_INIT_PCAP : 0, (uint32_t)cnt, fds,
 		      2 + (uint32_t)cnt + (pcap_fd >= 0));
-	if (r == 0)
-		monitor_links_tell(m);
 	if (r == 0)
 		monitor_knobs_tell(m);
 	return r;

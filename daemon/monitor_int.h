@@ -64,9 +64,9 @@ struct monitor {
 	struct notify_fd notifies[MONITOR_NOTIFY_MAX];
 	size_t notify_cnt;
 
-	struct monitor_links *links; /* NULL until taken */
-	struct monitor_knobs *knobs; /* NULL until taken */
-	struct monitor_pcap *pcap;   /* NULL without --pcap */
+	struct monitor_follow *follow; /* NULL until taken */
+	struct monitor_knobs *knobs;   /* NULL until taken */
+	struct monitor_pcap *pcap;     /* NULL without --pcap */
 	struct listener *listener;
 	struct ctl_server *ctl;
 	struct ask asks[MONITOR_ASKS_MAX];
@@ -122,6 +122,14 @@ void monitor_children_init(struct monitor *m);
 int monitor_plan_seal(struct monitor *m);
 
 /**
+ * monitor_plan_open() - the plan's text to be read from its beginning
+ * @m:		Monitor; monitor_plan_seal() was called
+ *
+ * Return: descriptor, the caller's to close; negative errno, then a sentence was logged
+ */
+int monitor_plan_open(struct monitor *m);
+
+/**
  * monitor_converge() - start what should run and does not
  * @m:		Monitor
  */
@@ -145,27 +153,27 @@ int monitor_notify_add(struct monitor *m, int fd, const char *id);
  */
 size_t monitor_notify_prune(struct monitor *m);
 
-/* monitor_link.c */
+/* monitor_follow.c */
 
 /**
- * monitor_links_watch() - from now on the worker is told of links that go down and up
+ * monitor_follow_start() - from now on changes of the container's network are followed
  * @m:		Monitor with a taken namespace
  *
  * Return: 0 or negative errno; a sentence was logged
  */
-int monitor_links_watch(struct monitor *m);
+int monitor_follow_start(struct monitor *m);
 
 /**
- * monitor_links_tell() - a new worker only knows the plan: tell it what changed since
+ * monitor_follow_tick() - look for what is not announced
  * @m:		Monitor
  */
-void monitor_links_tell(struct monitor *m);
+void monitor_follow_tick(struct monitor *m);
 
 /**
- * monitor_links_done() - stop watching
+ * monitor_follow_done() - stop watching
  * @m:		Monitor
  */
-void monitor_links_done(struct monitor *m);
+void monitor_follow_done(struct monitor *m);
 
 /* monitor_knobs.c */
 
@@ -178,7 +186,7 @@ void monitor_links_done(struct monitor *m);
 int monitor_knobs_take(struct monitor *m);
 
 /**
- * monitor_knobs_tick() - tell the worker of sysctls that changed; once a second
+ * monitor_knobs_tick() - tell the worker of sysctls that changed
  * @m:		Monitor
  */
 void monitor_knobs_tick(struct monitor *m);

@@ -219,7 +219,7 @@ static int read_tables(struct nlraw *nl, struct nlset raw[RAW_TABLE_COUNT])
 	return 0;
 }
 
-static int watch_open(struct nlraw *watch, int netns_fd)
+int scrape_watch_open(struct nlraw *watch, int netns_fd, bool has_neighs)
 {
 	static const int groups[] = { RTNLGRP_LINK,       RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR,
 				      RTNLGRP_IPV4_ROUTE, RTNLGRP_IPV6_ROUTE,  RTNLGRP_IPV4_RULE,
@@ -229,11 +229,13 @@ static int watch_open(struct nlraw *watch, int netns_fd)
 	for (size_t i = 0; r == 0 && i < sizeof(groups) / sizeof(groups[0]); i++)
 		if (nl_socket_add_membership(watch->sk, groups[i]) < 0)
 			r = -EIO;
+	if (r == 0 && has_neighs &&
+	    nl_socket_add_memberships(watch->sk, RTNLGRP_NEIGH, RTNLGRP_NEXTHOP, 0) < 0)
+		r = -EIO;
 	return r;
 }
 
-/* Whether a change was announced since the last call; a full socket buffer says so as well. */
-static bool watch_saw_change(struct nlraw *watch)
+bool scrape_watch_saw_change(struct nlraw *watch)
 {
 	char octet;
 	bool saw = false;
@@ -571,12 +573,12 @@ static int scrape_stable(int netns_fd, struct snapshot *s)
 
 	r = nlraw_open(&nl, netns_fd);
 	if (r == 0)
-		r = watch_open(&watch, netns_fd);
+		r = scrape_watch_open(&watch, netns_fd, false);
 	if (r < 0)
 		log_err(r, "cannot open a netlink socket in the container's network namespace");
 	for (int i = 0; r == 0 && i < SCRAPE_TRIES; i++) {
 		r = read_tables(&nl, s->raw);
-		if (r == 0 && !watch_saw_change(&watch))
+		if (r == 0 && !scrape_watch_saw_change(&watch))
 			break;
 		if (i == SCRAPE_TRIES - 1)
 			log_warnx("the namespace's configuration keeps changing; "
@@ -584,6 +586,22 @@ static int scrape_stable(int netns_fd, struct snapshot *s)
 	}
 	nlraw_close(&watch);
 	nlraw_close(&nl);
+	return r;
+}
+
+int scrape_links(struct nlraw *nl, struct plan *p)
+{
+	struct ifinfomsg ifi = { 0 };
+	struct nlset set = { 0 };
+	int r;
+
+	plan_init(p);
+	r = nlraw_dump(nl, RTM_GETLINK, &ifi, sizeof(ifi), &set);
+	if (r == 0)
+		r = table_to_plan(&set, p, "links", link_to_plan);
+	nlset_done(&set);
+	if (r < 0)
+		plan_done(p);
 	return r;
 }
 

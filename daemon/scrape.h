@@ -63,6 +63,31 @@ void snapshot_done(struct snapshot *s);
 struct sysctl_value *snapshot_add_sysctl(struct snapshot *s);
 
 /**
+ * scrape_links() - read the links alone
+ * @nl:		Socket in the namespace
+ * @p:		Not initialised before; set on success, the caller releases it
+ *
+ * Return: 0 or negative errno
+ */
+int scrape_links(struct nlraw *nl, struct plan *p);
+
+/**
+ * scrape_watch_open() - a socket that hears of changes of what scrape() reads
+ * @watch:	Not initialised before; the caller closes it
+ * @netns_fd:	Namespace, borrowed
+ * @has_neighs:	Neighbours, too, and next hop objects
+ *
+ * Return: 0 or negative errno
+ */
+int scrape_watch_open(struct nlraw *watch, int netns_fd, bool has_neighs);
+
+/**
+ * scrape_watch_saw_change() - whether a change was announced since the last call
+ * @watch:	Opened; a full socket buffer counts as a change
+ */
+bool scrape_watch_saw_change(struct nlraw *watch);
+
+/**
  * scrape() - read everything
  * @netns_fd:	Namespace, borrowed
  * @s:		Not initialised before; set on success, the caller releases it

@@ -80,6 +80,8 @@ void takeover_done(struct takeover *t)
 	take_link_fds_close(t);
 	nlraw_close(&t->ctr);
 	nlraw_close(&t->keep);
+	free(t->seen_sysctls);
+	t->seen_sysctls = NULL;
 	take_fd_close(&t->tap_fd);
 	take_fd_close(&t->ctr_fd);
 	take_fd_close(&t->keep_fd);
@@ -218,31 +220,33 @@ static void choose_driver(struct takeover *t, struct plan_link *l, bool is_tap)
 					   : PLAN_GSO_NONE;
 }
 
+void take_choose_link(struct takeover *t, size_t i)
+{
+	struct plan_link *l = take_link_at(t, i);
+
+	t->rec.how[i] = (uint8_t)choose_how(t, i);
+	t->is_wanted[i] = t->rec.how[i] != TAKE_LEAVE;
+	t->now_ifindex[i] = l->ifindex;
+	if (!t->is_wanted[i] || l->type != ARPHRD_ETHER || t->opt.is_network_none)
+		return;
+	if (t->opt.tap && plan_carried_cnt(&t->rec.snap.plan))
+		log_notice("link %s is taken but not carried: the TAP device carries the first "
+			   "link",
+			   l->name);
+	else
+		choose_driver(t, l, t->opt.tap != NULL);
+}
+
 static int choose(struct takeover *t)
 {
 	struct plan_options *o = &t->rec.snap.plan.options;
-	size_t carried = 0;
 
 	(void)snprintf(o->id, sizeof(o->id), "%s", t->opt.id ? t->opt.id : "");
 	o->has_log_packets = t->opt.has_log_packets;
 	o->has_pcap = t->opt.has_pcap;
-	for (size_t i = 0; i < take_link_cnt(t); i++) {
-		struct plan_link *l = take_link_at(t, i);
-
-		t->rec.how[i] = (uint8_t)choose_how(t, i);
-		t->is_wanted[i] = t->rec.how[i] != TAKE_LEAVE;
-		t->now_ifindex[i] = l->ifindex;
-		if (!t->is_wanted[i] || l->type != ARPHRD_ETHER || t->opt.is_network_none)
-			continue;
-		if (t->opt.tap && carried++) {
-			log_notice("link %s is taken but not carried: the TAP device carries the "
-				   "first link",
-				   l->name);
-			continue;
-		}
-		choose_driver(t, l, t->opt.tap != NULL);
-	}
-	if (t->opt.tap && !carried) {
+	for (size_t i = 0; i < take_link_cnt(t); i++)
+		take_choose_link(t, i);
+	if (t->opt.tap && plan_carried_cnt(&t->rec.snap.plan) == 0) {
 		log_errx("the container has no link whose addresses the TAP device %s could carry; "
 			 "give it one, such as one end of a veth",
 			 t->opt.tap);
@@ -498,7 +502,7 @@ static bool has_how(const struct takeover *t, enum take_how how)
 }
 
 /* A decoy that lacks a route is still a decoy: failures are warnings, but for a test's. */
-static int decoys_configure(struct takeover *t)
+static int decoys_configure(struct takeover *t, const bool *is_meant)
 {
 	static const struct {
 		const char *step;
@@ -513,7 +517,7 @@ static int decoys_configure(struct takeover *t)
 	int r = 0;
 
 	for (size_t i = 0; i < take_link_cnt(t); i++)
-		moved[i] = t->is_wanted[i] && t->rec.how[i] == TAKE_MOVE;
+		moved[i] = is_meant[i] && t->rec.how[i] == TAKE_MOVE;
 	rc.is_wanted = moved;
 	for (size_t i = 0; r == 0 && i < sizeof(rows) / sizeof(rows[0]); i++) {
 		r = take_step_may_begin(t, rows[i].step);
@@ -571,11 +575,52 @@ static int take_steps(struct takeover *t)
 	if (r == 0)
 		r = take_step_each(t, "decoy", TAKE_MOVE, step_decoy);
 	if (r == 0 && is_moving)
-		r = decoys_configure(t);
+		r = decoys_configure(t, t->is_wanted);
 	if (r == 0)
 		r = take_step_each(t, "strip", TAKE_STRIP, step_strip);
 	if (r == 0)
 		r = take_step_each(t, "quiet", TAKE_STRIP, step_quiet);
+	return r;
+}
+
+static int step_do(struct takeover *t, const char *step, size_t i,
+		   int (*fn)(struct takeover *t, size_t i))
+{
+	int r = take_step_may_begin(t, step);
+
+	if (r == 0)
+		r = fn(t, i);
+	return r < 0 ? r : take_step_done(t, step, take_link_at(t, i)->name);
+}
+
+int take_link(struct takeover *t, size_t i)
+{
+	static const struct {
+		const char *step;
+		int (*fn)(struct takeover *t, size_t i);
+		bool is_for[TAKE_HOW_COUNT];
+	} rows[] = {
+		{ "open", step_open, { [TAKE_MOVE] = true, [TAKE_STRIP] = true } },
+		{ "move", step_move, { [TAKE_MOVE] = true } },
+		{ "strip", step_strip, { [TAKE_STRIP] = true } },
+		{ "quiet", step_quiet, { [TAKE_MOVE] = true, [TAKE_STRIP] = true } },
+		{ "up", step_up, { [TAKE_MOVE] = true } },
+		{ "bind", step_bind, { [TAKE_MOVE] = true } },
+		{ "decoy", step_decoy, { [TAKE_MOVE] = true } },
+	};
+	bool only[PLAN_LINKS_MAX] = { false };
+	int r = 0;
+
+	only[i] = true;
+	if (t->rec.how[i] == TAKE_MOVE && t->keep_fd < 0)
+		r = keep_make(t);
+	if (r == 0 && !t->opt.tap && t->opt.has_gso)
+		r = self_test(t);
+	for (size_t k = 0; r == 0 && k < sizeof(rows) / sizeof(rows[0]); k++)
+		if (rows[k].is_for[t->rec.how[i]])
+			r = step_do(t, rows[k].step, i, rows[k].fn);
+	if (r == 0 && t->rec.how[i] == TAKE_MOVE)
+		r = decoys_configure(t, only);
 	return r;
 }
 

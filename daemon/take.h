@@ -40,6 +40,11 @@ struct takeover {
 	uint32_t now_ifindex[PLAN_LINKS_MAX];  /* of links and decoys, in the container's */
 	int link_fds[PLAN_LINKS_MAX];   /* of carried links until the worker has them, or -1 */
 	bool is_wanted[PLAN_LINKS_MAX]; /* links that are taken and still exist */
+	/* How links and decoys looked in the container at the last look; ifindex 0: not looked yet */
+	struct plan_link seen[PLAN_LINKS_MAX];
+	struct sysctl_value *seen_sysctls; /* likewise */
+	size_t seen_sysctl_cnt;
+	bool has_looked; /* takeover_follow() was called */
 	bool is_taken;
 };
 
@@ -80,6 +85,33 @@ int takeover_take(struct takeover *t, int ctr_fd);
  * Return: 0 or negative errno, then nothing is set; a sentence was logged
  */
 int takeover_link_fds(struct takeover *t, int *ret_fds, size_t *ret_cnt);
+
+/**
+ * takeover_follow() - look at the namespaces again, and follow what was changed there
+ * @t:		Taken
+ * @ret_is_new:	Set to whether rec.snap.plan is another one now
+ *
+ * The first call only remembers how the decoys look. Descriptors of links that came are in link_fds of their
+ * rows. The journal is written before anything is done.
+ *
+ * Return: 0 or negative errno, then the plan is as before; a sentence was logged
+ */
+int takeover_follow(struct takeover *t, bool *ret_is_new);
+
+/**
+ * takeover_gso_differs() - whether GSO limits changed since the last look: the kernel announces no such change
+ * @t:		Taken
+ */
+bool takeover_gso_differs(struct takeover *t);
+
+/**
+ * takeover_new_fds() - descriptors of the links that came and that no worker has
+ * @t:		Taken
+ * @ret_fds:	Room for PLAN_LINKS_MAX; the caller owns what is set
+ *
+ * Return: how many, in the order of the plan
+ */
+size_t takeover_new_fds(struct takeover *t, int *ret_fds);
 
 /**
  * takeover_load() - continue where a dead monitor's journal ends

@@ -132,6 +132,30 @@ static int restore_configure(struct takeover *t)
 	return first;
 }
 
+void take_back_link(struct takeover *t, size_t i)
+{
+	bool all[PLAN_LINKS_MAX];
+	struct reconf rc;
+
+	memcpy(all, t->is_wanted, sizeof(all));
+	memset(t->is_wanted, 0, sizeof(t->is_wanted));
+	t->is_wanted[i] = true;
+	if (t->keep_fd >= 0 && restore_undecoy(t, i) == 0)
+		(void)restore_return(t, i);
+	(void)restore_unquiet(t, i);
+	rc = take_reconf(t);
+	(void)reconf_addrs(&rc);
+	(void)reconf_routes(&rc);
+	(void)reconf_neighs(&rc);
+	memcpy(t->is_wanted, all, sizeof(all));
+	t->is_wanted[i] = false;
+	t->rec.how[i] = TAKE_LEAVE;
+	take_link_at(t, i)->driver = PLAN_DRIVER_NONE;
+	take_link_at(t, i)->vnet_hdr_len = 0;
+	take_link_at(t, i)->gso = PLAN_GSO_NONE;
+	take_fd_close(&t->link_fds[i]);
+}
+
 /* Whether a link that was there a moment ago is gone; it is not wanted from now on. */
 static bool has_lost_link(struct takeover *t)
 {

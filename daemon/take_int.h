@@ -65,6 +65,29 @@ struct reconf take_reconf(struct takeover *t);
  */
 void take_decoy_peer_name(const struct plan_link *l, char *buf, size_t len);
 
+/**
+ * take_choose_link() - what is done to a link, and by what it is carried
+ * @t:		Takeover; how, is_wanted, now_ifindex and the plan's row are set
+ * @i:		Row
+ */
+void take_choose_link(struct takeover *t, size_t i);
+
+/**
+ * take_link() - take a link that came later
+ * @t:		Taken
+ * @i:		Row, chosen and in the journal
+ *
+ * Return: 0 or negative errno; a sentence was logged
+ */
+int take_link(struct takeover *t, size_t i);
+
+/**
+ * take_back_link() - give one link back
+ * @t:		Taken
+ * @i:		Row; it may be half taken
+ */
+void take_back_link(struct takeover *t, size_t i);
+
 /** take_fd_close() - close if open, set to -1 */
 void take_fd_close(int *fd);
 

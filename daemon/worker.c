@@ -157,7 +157,7 @@ static int worker_init(struct worker *w, struct child_init *init)
 	w->stack = ns_stack_new(&w->env, NULL);
 	if (!w->stack)
 		return log_err(-ENOMEM, "cannot make the stack");
-	r = worker_links_init(w, &init->plan, init->link_fds, init->link_cnt);
+	r = worker_conf(w, &init->plan, init->link_fds, init->link_cnt);
 	if (r == 0)
 		r = worker_loop_init(w);
 	if (r == 0)
@@ -179,6 +179,7 @@ static void worker_done(struct worker *w)
 	list_for_each_safe (it, &w->socks)
 		wsock_free(list_entry(it, struct wsock, node));
 	worker_links_done(w);
+	plan_done(&w->plan);
 	ns_stack_free(w->stack);
 	if (w->is_dgram_rd_added)
 		event_del(&w->dgram_rd);
@@ -200,19 +201,23 @@ int worker_main(void)
 {
 	static struct worker w; /* large, and there is one */
 	struct child_init init;
+	bool has_log_packets;
 	struct sandbox_params params = { .netns_fd = -1 };
 	struct ipc_ready ready = { .socket_cap = WORKER_SOCKS - 1 };
 	int tap_fds[PLAN_LINKS_MAX];
 
 	w.exit_status = EXIT_FAILURE;
-	if (child_start(&w.monitor, IPC_WORKER, &init) < 0 || worker_init(&w, &init) < 0)
+	if (child_start(&w.monitor, IPC_WORKER, &init) < 0)
+		return EXIT_FAILURE;
+	has_log_packets = init.plan.options.has_log_packets;
+	if (worker_init(&w, &init) < 0)
 		return EXIT_FAILURE;
 	for (uint32_t i = 0; i < w.link_cnt; i++) {
 		if (w.links[i].kind == &drv_tap)
 			tap_fds[params.tap_cnt++] = w.links[i].drv.fd;
 	}
 	params.tap_fds = tap_fds;
-	if (worker_observe(&w, init.pcap_fd, init.plan.options.has_log_packets) < 0)
+	if (worker_observe(&w, init.pcap_fd, has_log_packets) < 0)
 		return EXIT_FAILURE;
 	if (init.pcap_fd >= 0)
 		close(init.pcap_fd);

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "daemon/child.h"
 #include "daemon/log.h"
 #include "daemon/worker_int.h"
 
@@ -354,16 +355,27 @@ static int on_stop(void *ctx, struct ipc_msg *m)
 	return 0;
 }
 
-static int on_link_state(void *ctx, struct ipc_msg *m)
+static int on_plan(void *ctx, struct ipc_msg *m)
 {
 	struct worker *w = ctx;
-	const struct ipc_link_state *b = IPC_BODY(m, ipc_link_state);
+	const struct ipc_plan *b = IPC_BODY(m, ipc_plan);
+	int fds[PLAN_LINKS_MAX];
+	struct plan plan;
+	int r;
 
 	worker_begin_turn(w);
-	if (b->link_idx >= w->link_cnt)
+	if (m->fd_cnt != 1 + b->link_cnt)
 		return -EPROTO;
-	(void)!ns_stack_set_link_up(w->stack, w->links[b->link_idx].drv.link_id, b->is_up);
-	return 0;
+	r = child_plan_read(m->fds[0], b->plan_len, &plan);
+	if (r < 0)
+		return r;
+	for (uint32_t i = 0; i < b->link_cnt; i++)
+		fds[i] = ipc_take_fd(m, i + 1);
+	r = worker_conf(w, &plan, fds, b->link_cnt);
+	for (uint32_t i = 0; i < b->link_cnt; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	return r;
 }
 
 static int on_knobs(void *ctx, struct ipc_msg *m)
@@ -483,7 +495,8 @@ static int on_stats_req(void *ctx, struct ipc_msg *m)
 		break;
 	case IPC_STATS_LINKS:
 		for (uint32_t i = 0; i < w->link_cnt; i++)
-			report_link(&r, &w->links[i]);
+			if (w->links[i].is_used)
+				report_link(&r, &w->links[i]);
 		break;
 	case IPC_STATS_KIND_COUNT:
 		break;
@@ -494,7 +507,7 @@ static int on_stats_req(void *ctx, struct ipc_msg *m)
 
 const ipc_handler_fn worker_monitor_handlers[IPC_TYPE_COUNT] = {
 	[IPC_STOP] = on_stop,
-	[IPC_LINK_STATE] = on_link_state,
+	[IPC_PLAN] = on_plan,
 	[IPC_KNOBS] = on_knobs,
 	[IPC_STATS_REQ] = on_stats_req,
 };

@@ -71,6 +71,8 @@ struct wlink {
 	const struct drv_kind *kind;
 	struct drv drv;
 	struct event rd, wr;
+	uint32_t ifindex; /* the container's */
+	bool is_used;
 	struct event retry; /* the stack had no frames to receive into: look again */
 	char name[PLAN_NAME_MAX];
 	bool is_wr_added;
@@ -83,8 +85,9 @@ struct worker {
 	struct event *monitor_rd, *monitor_wr, *agent_rd, *agent_wr;
 	struct ns_env env;
 	struct ns_stack *stack;
-	struct wlink links[PLAN_LINKS_MAX];
-	uint32_t link_cnt;
+	struct plan plan;                   /* in force */
+	struct wlink links[PLAN_LINKS_MAX]; /* those that is_used says */
+	uint32_t link_cnt;                  /* slots that were ever used */
 
 	struct mono now; /* of this turn */
 	bool is_in_turn;
@@ -126,10 +129,26 @@ void worker_stop(struct worker *w, int exit_status);
 
 /* ---- worker_link.c ---- */
 
-/** worker_links_init() - links, addresses, routes and neighbours of the plan into the stack; takes @fds. Return: 0 or negative errno, logged */
-ns_must_check int worker_links_init(struct worker *w, const struct plan *plan, int *fds,
-				    uint32_t fd_cnt);
+/** worker_link_find() - by the container's number for it; NULL when it is not carried */
+struct wlink *worker_link_find(struct worker *w, uint32_t ifindex);
+/** worker_link_add() - takes @fd. Return: 0 or negative errno, logged */
+ns_must_check int worker_link_add(struct worker *w, const struct plan_link *pl, int fd);
+/** worker_link_set() - MTU, MAC, up, GSO limits, name. Return: 0, -ENODEV, -EINVAL */
+ns_must_check int worker_link_set(struct worker *w, const struct plan_link *pl);
+/** worker_link_del() - with its addresses and routes. Return: 0, -ENODEV */
+ns_must_check int worker_link_del(struct worker *w, uint32_t ifindex);
 void worker_links_done(struct worker *w);
+
+/* ---- worker_conf.c ---- */
+
+/**
+ * worker_conf() - from the plan that is in force to another one
+ * @plan:	Checked; taken over, empty afterwards
+ * @fds:	Of the carried links that the plan in force has not, in the plan's order; what was taken is -1
+ *
+ * Return: 0 or negative errno, logged: a link could not be added
+ */
+ns_must_check int worker_conf(struct worker *w, struct plan *plan, int *fds, uint32_t fd_cnt);
 
 /* ---- worker_sock.c ---- */
 
@@ -192,6 +211,9 @@ void wdgram_free(struct wsock *s);
 
 /** worker_observe() - watch every link if asked to; @pcap_fd -1: no capture, it stays the caller's. Return: 0 or negative errno, logged */
 ns_must_check int worker_observe(struct worker *w, int pcap_fd, bool has_log_packets);
+
+/** worker_observe_link() - a link that was added later */
+void worker_observe_link(struct wlink *l);
 
 /* ---- worker_ctl.c ---- */
 

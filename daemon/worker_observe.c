@@ -100,10 +100,13 @@ int worker_observe(struct worker *w, int pcap_fd, bool has_log_packets)
 			return log_err(r, "cannot map the capture ring");
 	}
 	w->has_log_packets = has_log_packets;
-	if (pcap_fd < 0 && !has_log_packets)
-		return 0;
-	for (uint32_t i = 0; i < w->link_cnt; i++) {
-		w->links[i].drv.observe = observe;
-	}
+	for (uint32_t i = 0; i < w->link_cnt; i++)
+		worker_observe_link(&w->links[i]);
 	return 0;
+}
+
+void worker_observe_link(struct wlink *l)
+{
+	if (l->worker->pcap.shared || l->worker->has_log_packets)
+		l->drv.observe = observe;
 }
