@@ -359,8 +359,6 @@ static void sock_replay(struct agent *a, struct asock *s)
 	struct ipc_bind b = { .sock = s->handle, .local = ipc_endpoint_from(&s->local) };
 	struct ipc_listen l = { .sock = s->handle, .backlog = s->backlog };
 
-	if (s->is_v6only)
-		return;
 	if (s->dg) {
 		dgram_replay(a, s);
 		return;
@@ -535,6 +533,7 @@ static int agent_init(struct agent *a, struct child_init *init)
 	int r;
 
 	a->dgram_fd = -1;
+	device_init(a, &init->plan);
 	list_init(&a->notify_fds);
 	list_init(&a->held);
 	for (uint32_t i = 0; i < AGENT_PIDFDS; i++)

@@ -21,11 +21,21 @@ static int addr_in4(const uint8_t *raw, int len, enum args_use use, struct args_
 		return -EINVAL;
 	memcpy(&in, raw, sizeof(in));
 	if (in.sin_family != AF_INET &&
-	    !(use == ARGS_BIND && in.sin_family == AF_UNSPEC && in.sin_addr.s_addr == 0))
+	    !(use == ARGS_BIND && in.sin_family == AF_UNSPEC && in.sin_addr.s_addr == 0) &&
+	    !(use == ARGS_SEND && in.sin_family == AF_UNSPEC))
 		return -EAFNOSUPPORT;
 	ret_addr->ep = (struct ns_endpoint){ .addr = ns_addr_v4(ntohl(in.sin_addr.s_addr)),
 					     .port = ntohs(in.sin_port) };
 	return 0;
+}
+
+/** needs_scope() - linux __ipv6_addr_needs_scope_id(): link-local, or a group that stays on the link or the host */
+static bool needs_scope(const struct ns_addr *a)
+{
+	if (ns_addr_is_link_local(a))
+		return true;
+	return !ns_addr_is_v4(a) && ns_addr_is_multicast(a) && (a->b[1] & 0x0f) <= 2 &&
+	       (a->b[1] & 0x0f) > 0;
 }
 
 static int addr_in6(const uint8_t *raw, int len, enum args_use use, struct args_addr *ret_addr)
@@ -37,19 +47,25 @@ static int addr_in6(const uint8_t *raw, int len, enum args_use use, struct args_
 		return -EINVAL;
 	memset(&in6, 0, sizeof(in6));
 	memcpy(&in6, raw, len < (int)sizeof(in6) ? (size_t)len : sizeof(in6));
+	if (in6.sin6_family != AF_INET6 && use == ARGS_SEND)
+		return in6.sin6_family == AF_INET ? addr_in4(raw, len, use, ret_addr) : -EINVAL;
 	if (in6.sin6_family != AF_INET6)
 		return use == ARGS_BIND || in6.sin6_family != AF_INET
 			       ? -EAFNOSUPPORT
 			       : addr_in4(raw, len, use, ret_addr);
 	memcpy(ret_addr->ep.addr.b, &in6.sin6_addr, sizeof(ret_addr->ep.addr.b));
 	ret_addr->ep.port = ntohs(in6.sin6_port);
-	if (!ns_addr_is_link_local(&ret_addr->ep.addr))
+	ret_addr->needs_scope = needs_scope(&ret_addr->ep.addr);
+	if (!ret_addr->needs_scope)
 		return 0;
 	/* linux v6.1 __inet6_bind(), tcp_v6_connect(): of which link? Ours have 16 bits for it */
-	if (in6.sin6_scope_id == 0 || ns_addr_zone(&ret_addr->ep.addr) != 0)
+	if (ns_addr_zone(&ret_addr->ep.addr) != 0)
 		return -EINVAL;
+	if (in6.sin6_scope_id == 0)
+		return use == ARGS_SEND || ns_addr_is_multicast(&ret_addr->ep.addr) ? 0 : -EINVAL;
 	if (in6.sin6_scope_id > UINT16_MAX)
 		return -ENODEV;
+	ret_addr->scope = in6.sin6_scope_id;
 	ret_addr->ep.addr = ns_addr_zoned(ret_addr->ep.addr, (uint16_t)in6.sin6_scope_id);
 	return 0;
 }
@@ -67,7 +83,7 @@ int args_addr_in(const struct args_mem *mem, int family, enum args_use use, uint
 	if (ulen > 0 && mem->read(mem->ctx, addr, raw, (size_t)ulen) < 0)
 		return -EFAULT;
 	memcpy(&fam, raw, sizeof(fam));
-	if (use == ARGS_CONNECT) {
+	if (use == ARGS_CONNECT || (use == ARGS_SEND && family == AF_INET6)) {
 		if (ulen < (int)sizeof(fam))
 			return -EINVAL;
 		if (fam == AF_UNSPEC) {
@@ -239,42 +255,95 @@ static int control_int(const uint8_t *data, size_t len, int max, int16_t *ret_va
 	return 0;
 }
 
-/** control_one() - Return: 0 or -EINVAL */
-static int control_one(int level, int type, const uint8_t *data, size_t len, struct args_tx *tx)
+/** control_pktinfo6() - struct in6_pktinfo; a mapped source where the datagram is of IPv4 */
+static int control_pktinfo6(const uint8_t *data, size_t len, bool is_mapped, struct args_tx *tx)
+{
+	struct in6_pktinfo info;
+
+	if (len < sizeof(info))
+		return -EINVAL;
+	memcpy(&info, data, sizeof(info));
+	memcpy(tx->from.b, &info.ipi6_addr, sizeof(tx->from.b));
+	if (is_mapped && !ns_addr_is_v4(&tx->from))
+		return -EINVAL;
+	tx->ifindex = info.ipi6_ifindex;
+	if (!ns_addr_is_link_local(&tx->from))
+		return 0;
+	if (tx->ifindex == 0 || ns_addr_zone(&tx->from) != 0)
+		return -EINVAL;
+	tx->from = ns_addr_zoned(tx->from, (uint16_t)tx->ifindex);
+	return 0;
+}
+
+/** control_v6() - of level IPv6. Return: 0 or -EINVAL */
+static int control_v6(int type, const uint8_t *data, size_t len, struct args_tx *tx)
+{
+	int32_t v;
+
+	if (type == IPV6_PKTINFO || type == IPV6_2292PKTINFO)
+		return control_pktinfo6(data, len, false, tx);
+	if (len != sizeof(v))
+		return -EINVAL;
+	memcpy(&v, data, sizeof(v));
+	switch (type) {
+	case IPV6_HOPLIMIT:
+	case IPV6_2292HOPLIMIT:
+		tx->ttl = (int16_t)v;
+		return v >= -1 && v <= 255 ? 0 : -EINVAL;
+	case IPV6_TCLASS:
+		tx->tos = (int16_t)v;
+		return v >= -1 && v <= 255 ? 0 : -EINVAL;
+	case IPV6_DONTFRAG:
+		tx->dontfrag = v ? 1 : -1;
+		return v == 0 || v == 1 ? 0 : -EINVAL;
+	default:
+		return -EINVAL;
+	}
+}
+
+/** control_v4() - of level IP. Return: 0 or -EINVAL */
+static int control_v4(int type, const uint8_t *data, size_t len, struct args_tx *tx)
 {
 	struct in_pktinfo info;
-	struct in6_pktinfo info6;
 	int16_t ttl;
 
-	if (level == IPPROTO_IP && type == IP_PKTINFO) {
+	switch (type) {
+	case IP_PKTINFO:
 		if (len != sizeof(info))
 			return -EINVAL;
 		memcpy(&info, data, sizeof(info));
 		tx->from = ns_addr_v4(ntohl(info.ipi_spec_dst.s_addr));
 		tx->ifindex = (uint32_t)info.ipi_ifindex;
 		return 0;
-	}
-	if (level == IPPROTO_IPV6 && type == IPV6_PKTINFO) {
-		if (len < sizeof(info6))
-			return -EINVAL;
-		memcpy(&info6, data, sizeof(info6));
-		memcpy(tx->from.b, &info6.ipi6_addr, sizeof(tx->from.b));
-		tx->ifindex = info6.ipi6_ifindex;
-		return 0;
-	}
-	if (level == IPPROTO_IP && type == IP_TTL) {
+	case IP_TTL:
 		if (control_int(data, len, 255, &ttl) < 0 || ttl < 1)
 			return -EINVAL;
 		tx->ttl = ttl;
 		return 0;
-	}
-	if (level == IPPROTO_IP && type == IP_TOS)
+	case IP_TOS:
 		return control_int(data, len, 255, &tx->tos);
-	/* what other levels mean is theirs: linux skips it, too */
-	return level == IPPROTO_IP ? -EINVAL : 0;
+	default:
+		return -EINVAL;
+	}
 }
 
-int args_control_in(const void *control, size_t len, struct args_tx *ret_tx)
+/** control_one() - what other levels mean is theirs: linux skips it, too. Return: 0 or -EINVAL */
+static int control_one(const struct cmsghdr *h, const uint8_t *data, enum args_rules rules,
+		       struct args_tx *tx)
+{
+	size_t len = h->cmsg_len - CMSG_LEN(0);
+
+	if (h->cmsg_level == IPPROTO_IPV6 && rules == ARGS_RULES_V6)
+		return control_v6(h->cmsg_type, data, len, tx);
+	if (h->cmsg_level == IPPROTO_IPV6 && h->cmsg_type == IPV6_PKTINFO &&
+	    rules == ARGS_RULES_MAPPED)
+		return control_pktinfo6(data, len, true, tx);
+	return h->cmsg_level == IPPROTO_IP && rules != ARGS_RULES_V6
+		       ? control_v4(h->cmsg_type, data, len, tx)
+		       : 0;
+}
+
+int args_control_in(const void *control, size_t len, enum args_rules rules, struct args_tx *ret_tx)
 {
 	const uint8_t *b = control;
 
@@ -286,8 +355,7 @@ int args_control_in(const void *control, size_t len, struct args_tx *ret_tx)
 		memcpy(&h, b + at, sizeof(h));
 		if (h.cmsg_len < head || h.cmsg_len > len - at)
 			return -EINVAL;
-		if (control_one(h.cmsg_level, h.cmsg_type, b + at + head, h.cmsg_len - head,
-				ret_tx) < 0)
+		if (control_one(&h, b + at + head, rules, ret_tx) < 0)
 			return -EINVAL;
 		step = CMSG_ALIGN(h.cmsg_len);
 		if (step > len - at)

@@ -35,11 +35,21 @@ struct args_mem {
 enum args_use {
 	ARGS_BIND,
 	ARGS_CONNECT,
+	ARGS_SEND,
+};
+
+/** enum args_rules - by whose rules control data are read */
+enum args_rules {
+	ARGS_RULES_V4,     /* a socket of IPv4: ip_cmsg_send() */
+	ARGS_RULES_MAPPED, /* IPv4 on a socket of IPv6: likewise, and IPV6_PKTINFO */
+	ARGS_RULES_V6,     /* ip6_datagram_send_ctl() */
 };
 
 /** struct args_addr - a decoded address */
 struct args_addr {
-	bool is_unspec; /* AF_UNSPEC in connect(): undo the connection */
+	bool is_unspec; /* AF_UNSPEC in connect(): undo the connection; in sendto() on IPv6: no address */
+	bool needs_scope; /* link-local, or a group of that scope or less */
+	uint32_t scope;   /* sin6_scope_id, of those */
 	struct ns_endpoint ep;
 };
 
@@ -52,7 +62,7 @@ struct args_addr {
  * linux v6.1 net/socket.c move_addr_to_kernel(), net/ipv4/af_inet.c __inet_bind(), inet_stream_connect(),
  * net/ipv6/af_inet6.c inet6_bind_sk()
  *
- * A link-local address of IPv6 gets its scope as zone (ns/addr.h), and needs one.
+ * A link-local address of IPv6 gets its scope as zone (ns/addr.h), and needs one but to be sent to.
  *
  * Return: 0, -EFAULT, -EINVAL, -EAFNOSUPPORT, -ENODEV
  */
@@ -129,17 +139,19 @@ struct args_tx {
 	struct ns_addr from; /* IP_PKTINFO ipi_spec_dst; all zero: not given */
 	uint32_t ifindex;    /* 0: not given */
 	int16_t ttl, tos;    /* -1: not given */
+	int8_t dontfrag;     /* IPV6_DONTFRAG: 1, -1 no; 0: not given */
 };
 
 /**
  * args_control_in() - the control data of sendmsg() on a datagram socket
  * @control:	@len octets, a copy
  *
- * linux v6.1 net/ipv4/ip_sockglue.c ip_cmsg_send()
+ * linux v6.1 net/ipv4/ip_sockglue.c ip_cmsg_send(), net/ipv6/datagram.c ip6_datagram_send_ctl()
  *
  * Return: 0 or -EINVAL
  */
-ns_must_check int args_control_in(const void *control, size_t len, struct args_tx *ret_tx);
+ns_must_check int args_control_in(const void *control, size_t len, enum args_rules rules,
+				  struct args_tx *ret_tx);
 
 /** args_scatter() - octets into iovecs of the program. Return: octets copied, -EFAULT, -EINVAL */
 ns_must_check int args_scatter(const struct args_mem *mem, uint64_t iov_ptr, uint64_t iov_cnt,

@@ -15,8 +15,7 @@
  *
  * IPv6: the stack has both families in one address type, IPv4 as mapped (RFC 3493 3.7), so a socket
  * of AF_INET6 needs no second path: what differs is how addresses are laid out, and IPV6_V6ONLY,
- * which the stack is told of with every bind, listen and connect (sock_opts()). Datagrams carry IPv4
- * alone as yet: see has_no_wire().
+ * which the stack is told of with every bind, listen and connect (sock_opts()).
  *
  * Deviations: a program that reads or writes a socket it never connected meets the pair, not -ENOTCONN;
  * connect() after a failed non-blocking connect() is refused (the pair has shown the failure).
@@ -170,11 +169,6 @@ int64_t call_socket(struct agent *a, struct call *c)
 }
 
 /* ---- bind(), listen(), connect() ---- */
-
-bool has_no_wire(const struct asock *s, const struct ns_addr *addr)
-{
-	return s->family == AF_INET6 && !ns_addr_is_v4(addr) && !ns_addr_is_any(addr);
-}
 
 /** is_v6only() - it carries no mapped IPv4 */
 static bool is_v6only(const struct asock *s)
@@ -400,7 +394,7 @@ static int64_t call_getpeername(struct agent *a, struct call *c, struct asock *s
 /** is_known_to_worker() - there is something in the stack that an option can act on */
 static bool is_known_to_worker(const struct asock *s)
 {
-	return !s->is_v6only && s->state != ASOCK_IDLE && s->state != ASOCK_DEAD;
+	return s->state != ASOCK_IDLE && s->state != ASOCK_DEAD;
 }
 
 int64_t call_setsockopt(struct agent *a, struct call *c, struct asock *s, int fd)
@@ -417,6 +411,10 @@ int64_t call_setsockopt(struct agent *a, struct call *c, struct asock *s, int fd
 		return len;
 	if (level == IPPROTO_IPV6 && name == IPV6_V6ONLY && s->state != ASOCK_IDLE && !s->dg)
 		return s->family == AF_INET6 ? -EINVAL : -ENOPROTOOPT;
+	if (level == SOL_SOCKET && name == SO_BINDTODEVICE)
+		return device_set_name(a, s, val, len);
+	if (level == SOL_SOCKET && name == SO_BINDTOIFINDEX)
+		return device_set_ifindex(a, s, val, len);
 	r = aopt_set(&s->opts, s->family, level, name, val, len, &res);
 	if (r < 0)
 		return r;
@@ -480,6 +478,9 @@ static int64_t get_state(struct agent *a, struct call *c, struct asock *s, struc
 	case SO_DOMAIN:
 		val = s->family;
 		break;
+	case SO_BINDTOIFINDEX:
+		val = (int32_t)s->bound_ifindex;
+		break;
 	default:
 		return -ENOPROTOOPT;
 	}
@@ -498,8 +499,10 @@ int64_t call_getsockopt(struct agent *a, struct call *c, struct asock *s, int fd
 	(void)fd;
 	if (room < 0)
 		return room;
+	if (arg_int(c, 1) == SOL_SOCKET && arg_int(c, 2) == SO_BINDTODEVICE)
+		return device_get_name(a, s, &mem, c->args[3], c->args[4]);
 	r = aopt_get(&s->opts, s->family, arg_int(c, 1), arg_int(c, 2), room,
-		     s->state == ASOCK_ESTABLISHED, &res);
+		     s->state == ASOCK_ESTABLISHED || dgram_is_connected(s), &res);
 	if (r == 0 && res.todo == AOPT_TO_STATE)
 		r = get_state(a, c, s, &res);
 	if (r != 0)

@@ -33,7 +33,31 @@ struct adgram {
 	struct ns_endpoint
 		ok_to;   /* the last destination that was found reachable, or that sent to us */
 	uint32_t ok_len; /* octets: as long as this they may be, where the length matters */
-	struct ns_addr mcast_if;
+	struct ns_addr mcast_if; /* IP_MULTICAST_IF */
+	uint32_t mcast_ifindex6; /* IPV6_MULTICAST_IF */
 	int watch_fd; /* copy of the program's end while a call waits for a datagram; -1: none */
 	struct event *watch;
 };
+
+/* ---- agent_dgram.c ---- */
+
+/** dgram_begin_op() - ask the worker, hold the call. Return: as a handler */
+int64_t dgram_begin_op(struct agent *a, struct call *c, struct asock *s, enum asock_op op,
+		       enum held_kind kind);
+/** dgram_any_is_here() - 0.0.0.0 and :: as a destination are this host */
+void dgram_any_is_here(const struct asock *s, struct ns_addr *addr);
+
+/* ---- agent_dgram_opt.c ---- */
+
+/** dgram_setsockopt(), dgram_getsockopt() - as handlers */
+int64_t dgram_setsockopt(struct agent *a, struct call *c, struct asock *s, int fd);
+int64_t dgram_getsockopt(struct agent *a, struct call *c, struct asock *s, int fd);
+
+/* ---- agent_dgram_send.c ---- */
+
+/** dgram_ask() - hold the call for an answer of the worker. Return: NULL at the cap, or without worker */
+struct held *dgram_ask(struct agent *a, struct call *c, struct asock *s);
+/** dgram_sendto(), dgram_sendmsg(), dgram_sendmmsg() - as handlers */
+int64_t dgram_sendto(struct agent *a, struct call *c, struct asock *s, int fd);
+int64_t dgram_sendmsg(struct agent *a, struct call *c, struct asock *s, int fd);
+int64_t dgram_sendmmsg(struct agent *a, struct call *c, struct asock *s, int fd);

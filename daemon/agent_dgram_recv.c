@@ -222,7 +222,7 @@ static int recv_one(struct agent *a, struct asock *s, int fd)
 	if (!in.has_row) {
 		in.row = (struct ipc_dgram_row){ .from = ipc_endpoint_from(&s->remote) };
 		if (!s->dg->is_connected) {
-			in.row.from = (struct ipc_endpoint){ .addr = ns_addr_v4(0) };
+			in.row.from = (struct ipc_endpoint){ .addr = sock_any(s) };
 			a->nameless_cnt += in.len > 0;
 		}
 	} else {
@@ -272,18 +272,37 @@ static void control_time(struct control *c, const struct asock *s)
 		control_put(c, SOL_SOCKET, SCM_TIMESTAMP, &tv, sizeof(tv));
 }
 
-/** control_fill() - what the program asked to hear of a datagram with a row; order as Linux's */
-static void control_fill(struct control *c, const struct asock *s)
+static void control_int(struct control *c, int level, int type, int value)
+{
+	control_put(c, level, type, &value, sizeof(value));
+}
+
+/** control_v6() - linux ip6_datagram_recv_common_ctl(), and _specific_ctl() of a datagram of IPv6 */
+static void control_v6(struct control *c, const struct asock *s, bool is_v4)
+{
+	struct ns_addr to = ns_addr_zoned(in.row.to.addr, 0);
+	struct in6_pktinfo info = { .ipi6_ifindex = in.row.ifindex };
+
+	memcpy(&info.ipi6_addr, to.b, sizeof(info.ipi6_addr));
+	if (aopt_value(&s->opts, IPPROTO_IPV6, IPV6_RECVPKTINFO))
+		control_put(c, IPPROTO_IPV6, IPV6_PKTINFO, &info, sizeof(info));
+	if (is_v4)
+		return;
+	if (aopt_value(&s->opts, IPPROTO_IPV6, IPV6_RECVHOPLIMIT))
+		control_int(c, IPPROTO_IPV6, IPV6_HOPLIMIT, in.row.ttl);
+	if (aopt_value(&s->opts, IPPROTO_IPV6, IPV6_RECVTCLASS))
+		control_int(c, IPPROTO_IPV6, IPV6_TCLASS, in.row.tos);
+	if (aopt_value(&s->opts, IPPROTO_IPV6, IPV6_2292PKTINFO))
+		control_put(c, IPPROTO_IPV6, IPV6_2292PKTINFO, &info, sizeof(info));
+	if (aopt_value(&s->opts, IPPROTO_IPV6, IPV6_2292HOPLIMIT))
+		control_int(c, IPPROTO_IPV6, IPV6_2292HOPLIMIT, in.row.ttl);
+}
+
+/** control_v4() - linux ip_cmsg_recv_offset() */
+static void control_v4(struct control *c, const struct asock *s)
 {
 	struct in_pktinfo info = { .ipi_ifindex = (int)in.row.ifindex };
-	struct in6_pktinfo info6 = { .ipi6_ifindex = in.row.ifindex };
-	int ttl = in.row.ttl;
 
-	control_time(c, s);
-	if (s->family == AF_INET6 && aopt_value(&s->opts, IPPROTO_IPV6, IPV6_RECVPKTINFO)) {
-		memcpy(&info6.ipi6_addr, in.row.to.addr.b, sizeof(info6.ipi6_addr));
-		control_put(c, IPPROTO_IPV6, IPV6_PKTINFO, &info6, sizeof(info6));
-	}
 	if (aopt_value(&s->opts, IPPROTO_IP, IP_PKTINFO)) {
 		info.ipi_addr.s_addr = htonl(ns_addr_to_v4(&in.row.to.addr));
 		info.ipi_spec_dst = info.ipi_addr;
@@ -292,36 +311,70 @@ static void control_fill(struct control *c, const struct asock *s)
 		control_put(c, IPPROTO_IP, IP_PKTINFO, &info, sizeof(info));
 	}
 	if (aopt_value(&s->opts, IPPROTO_IP, IP_RECVTTL))
-		control_put(c, IPPROTO_IP, IP_TTL, &ttl, sizeof(ttl));
+		control_int(c, IPPROTO_IP, IP_TTL, in.row.ttl);
 	if (aopt_value(&s->opts, IPPROTO_IP, IP_RECVTOS))
 		control_put(c, IPPROTO_IP, IP_TOS, &in.row.tos, sizeof(in.row.tos));
 }
 
+/** control_fill() - what the program asked to hear of a datagram with a row; order as Linux's */
+static void control_fill(struct control *c, const struct asock *s)
+{
+	bool is_v4 = ns_addr_is_v4(&in.row.from.addr);
+
+	control_time(c, s);
+	if (s->family == AF_INET6)
+		control_v6(c, s, is_v4);
+	if (is_v4)
+		control_v4(c, s);
+}
+
 /* ---- MSG_ERRQUEUE ---- */
 
-/** err_control() - linux v6.1 net/ipv4/ip_sockglue.c ip_recv_error(). Return: false when there is none */
+/** err_put() - linux v6.1 ip_recv_error(), ipv6_recv_error(): the error and who sent it, by the socket's family */
+static void err_put(struct asock *s, struct control *c, const struct ipc_dgram_err *e)
+{
+	struct {
+		struct sock_extended_err ee;
+		union {
+			struct sockaddr_in in;
+			struct sockaddr_in6 in6;
+		} offender;
+	} v;
+	struct ns_addr from = ns_addr_zoned(e->offender, 0);
+	bool is_icmp = e->origin == NS_ERR_ICMP || e->origin == NS_ERR_ICMP6;
+
+	memset(&v, 0, sizeof(v));
+	v.ee.ee_errno = (uint32_t)-e->err;
+	v.ee.ee_origin = e->origin;
+	v.ee.ee_type = e->type;
+	v.ee.ee_code = e->code;
+	v.ee.ee_info = e->info;
+	if (s->family == AF_INET6 && is_icmp) {
+		v.offender.in6.sin6_family = AF_INET6;
+		memcpy(&v.offender.in6.sin6_addr, from.b, sizeof(from.b));
+		v.offender.in6.sin6_scope_id = ns_addr_zone(&e->offender);
+	} else if (is_icmp) {
+		v.offender.in.sin_family = AF_INET;
+		v.offender.in.sin_addr.s_addr = htonl(ns_addr_to_v4(&from));
+	}
+	if (s->family == AF_INET6)
+		control_put(c, IPPROTO_IPV6, IPV6_RECVERR, &v,
+			    sizeof(v.ee) + sizeof(v.offender.in6));
+	else
+		control_put(c, IPPROTO_IP, IP_RECVERR, &v, sizeof(v.ee) + sizeof(v.offender.in));
+}
+
+/** err_take() - the oldest error. Return: false when there is none */
 static bool err_take(struct asock *s, struct control *c)
 {
 	struct adgram *d = s->dg;
 	struct dgram_error *x;
-	struct {
-		struct sock_extended_err ee;
-		struct sockaddr_in offender;
-	} v;
 
 	if (list_is_empty(&d->errors))
 		return false;
 	x = list_entry(list_pop(&d->errors), struct dgram_error, node);
 	d->error_cnt--;
-	memset(&v, 0, sizeof(v));
-	v.ee.ee_errno = (uint32_t)-x->e.err;
-	v.ee.ee_origin = x->e.origin;
-	v.ee.ee_type = x->e.type;
-	v.ee.ee_code = x->e.code;
-	v.ee.ee_info = x->e.info;
-	v.offender.sin_family = AF_INET;
-	v.offender.sin_addr.s_addr = htonl(ns_addr_to_v4(&x->e.offender));
-	control_put(c, IPPROTO_IP, IP_RECVERR, &v, sizeof(v));
+	err_put(s, c, &x->e);
 	in.row = (struct ipc_dgram_row){ .from = x->e.to };
 	in.has_row = false;
 	in.len = 0;

@@ -23,28 +23,25 @@
 
 /* ---- questions ---- */
 
-/** wire_endpoint() - as the stack knows it; for a datagram socket "any" of IPv6 is all of IPv4 */
-static struct ipc_endpoint wire_endpoint(const struct asock *s, const struct ns_endpoint *ep)
+struct ns_addr sock_any(const struct asock *s)
 {
-	struct ipc_endpoint e = ipc_endpoint_from(ep);
-
-	if (s->dg && ns_addr_is_any(&e.addr))
-		e.addr = ns_addr_v4(INADDR_ANY);
-	return e;
+	return s->family == AF_INET6 ? (struct ns_addr){ { 0 } } : ns_addr_v4(INADDR_ANY);
 }
 
-/** local_set() - what the stack chose; the address as the program asked for it, when that is "any" of IPv6 */
+/** local_set() - what the stack chose */
 static void local_set(struct asock *s, const struct ipc_endpoint *local)
 {
 	s->local = ipc_endpoint_to(local);
-	if (s->dg && s->family == AF_INET6 && ns_addr_is_any(&local->addr))
-		s->local.addr = (struct ns_addr){ 0 };
 }
 
 void sock_opts(const struct asock *s, struct ipc_opts *ret_opts)
 {
 	aopt_opts(&s->opts, ret_opts);
-	if (s->family != AF_INET6 || s->dg)
+	if (s->bound_ifindex) {
+		ret_opts->mask |= UINT64_C(1) << NS_SO_BINDTOIFINDEX;
+		ret_opts->value[NS_SO_BINDTOIFINDEX] = (int32_t)s->bound_ifindex;
+	}
+	if (s->family != AF_INET6)
 		return;
 	ret_opts->mask |= 1u << NS_SO_V6ONLY;
 	ret_opts->value[NS_SO_V6ONLY] = aopt_value(&s->opts, IPPROTO_IPV6, IPV6_V6ONLY) != 0;
@@ -58,7 +55,7 @@ void op_send(struct agent *a, struct asock *s)
 
 	switch (s->op) {
 	case ASOCK_OP_BIND:
-		b.local = wire_endpoint(s, &s->op_ep);
+		b.local = ipc_endpoint_from(&s->op_ep);
 		sock_opts(s, &b.opts);
 		agent_send(a, IPC_BIND, &b);
 		break;
@@ -295,7 +292,7 @@ static void sock_unname(struct asock *s)
 /** sock_rebind() - a failed connect() gave the stack's socket back; the port stays the program's */
 static void sock_rebind(struct agent *a, struct asock *s)
 {
-	struct ipc_bind b = { .sock = s->handle, .local = wire_endpoint(s, &s->local) };
+	struct ipc_bind b = { .sock = s->handle, .local = ipc_endpoint_from(&s->local) };
 
 	sock_opts(s, &b.opts);
 	agent_send(a, IPC_BIND, &b);
@@ -507,7 +504,7 @@ void sock_program_closed(struct agent *a, struct asock *s)
 {
 	bool is_known = s->state != ASOCK_IDLE || s->op != ASOCK_OP_NONE;
 
-	if (is_known && !s->is_v6only)
+	if (is_known)
 		agent_send(a, IPC_CLOSE, &(struct ipc_close){ s->handle, IPC_CLOSE_GRACEFUL });
 	if (listener_was_shut(a, s)) {
 		held_answer_all(a, s, HELD_ACCEPT, -EINVAL);

@@ -13,6 +13,7 @@
 #include "daemon/agent_args.h"
 #include "daemon/agent_sock.h"
 #include "daemon/ipc.h"
+#include "daemon/plan.h"
 
 struct event;
 struct event_base;
@@ -93,6 +94,12 @@ struct pair {
 	uint64_t ino; /* of the program's end */
 };
 
+/** struct agent_link - a link as the program names it */
+struct agent_link {
+	char name[PLAN_NAME_MAX];
+	uint32_t ifindex;
+};
+
 /** struct agent - the role's state */
 struct agent {
 	struct event_base *base;
@@ -113,6 +120,8 @@ struct agent {
 	} pidfds[AGENT_PIDFDS];
 	uint64_t call_cnt, held_total_cnt, lost_answer_cnt, reset_cnt, reset_unseen_cnt;
 	uint64_t nameless_cnt;
+	struct agent_link links[PLAN_LINKS_MAX];
+	uint32_t link_cnt;
 	int dgram_fd; /* channel of datagrams to the worker; -1 while it is down */
 	bool is_worker_up;
 	int exit_status;
@@ -202,15 +211,28 @@ int64_t call_setsockopt(struct agent *a, struct call *c, struct asock *s, int fd
 int64_t call_getsockopt(struct agent *a, struct call *c, struct asock *s, int fd);
 /** call_getsockname() - as it says */
 int64_t call_getsockname(struct agent *a, struct call *c, struct asock *s, int fd);
-/** has_no_wire() - an address of IPv6 proper, which datagrams do not have yet */
-bool has_no_wire(const struct asock *s, const struct ns_addr *addr);
 /** hold() - keep the call, or refuse it when there are too many. Return: as a handler */
 int64_t hold(struct agent *a, struct asock *s, const struct call *c, enum held_kind kind,
 	     uint64_t timeout_ns);
 /** is_nonblocking() - O_NONBLOCK of a descriptor */
 bool is_nonblocking(int fd);
 
-/* ---- agent_dgram.c, agent_dgram_recv.c: datagram sockets ---- */
+/* ---- agent_device.c ---- */
+
+/** device_init() - the links that programs may name */
+void device_init(struct agent *a, const struct plan *plan);
+/** device_is_there() - is there a link of that number? */
+bool device_is_there(const struct agent *a, uint32_t ifindex);
+/** device_bind() - @s hears and speaks by that link alone; 0: by any */
+void device_bind(struct agent *a, struct asock *s, uint32_t ifindex);
+/** device_set_name(), device_set_ifindex() - SO_BINDTODEVICE, SO_BINDTOIFINDEX. Return: 0 or negative errno */
+ns_must_check int device_set_name(struct agent *a, struct asock *s, const uint8_t *val, int len);
+ns_must_check int device_set_ifindex(struct agent *a, struct asock *s, const uint8_t *val, int len);
+/** device_get_name() - getsockopt(SO_BINDTODEVICE); as a handler */
+int64_t device_get_name(const struct agent *a, const struct asock *s, const struct args_mem *mem,
+			uint64_t val, uint64_t len_ptr);
+
+/* ---- agent_dgram*.c: datagram sockets ---- */
 
 /** dgram_channel() - make the channel of datagrams to a new worker. Return: 0 or negative errno */
 ns_must_check int dgram_channel(struct agent *a);
@@ -233,6 +255,8 @@ int64_t dgram_recv(struct agent *a, struct call *c, struct asock *s, int fd);
 void dgram_checked(struct asock *s, const struct held *h);
 /** dgram_take_error() - the pending error, given once; 0: none */
 int dgram_take_error(struct asock *s);
+/** dgram_is_connected() - to a peer; false of a stream */
+bool dgram_is_connected(const struct asock *s);
 /** dgram_is_unconnect() - CONNECT asked to undo: which message that is */
 bool dgram_is_unconnect(const struct asock *s);
 /** dgram_worker_handlers: DGRAM_INFO, DGRAM_ERR */
@@ -256,6 +280,8 @@ extern const ipc_handler_fn agent_worker_handlers[IPC_TYPE_COUNT];
 void sock_tombstone(struct agent *a, struct asock *s, int err, bool is_reset);
 /** sock_program_closed() - the program closed (or shut down) its end while we had the socket */
 void sock_program_closed(struct agent *a, struct asock *s);
+/** sock_any() - the address of a socket that has none */
+struct ns_addr sock_any(const struct asock *s);
 /** sock_opts() - all that the stack must be told of a socket before it is bound */
 void sock_opts(const struct asock *s, struct ipc_opts *ret_opts);
 /** op_send() - the question of @s->op, to a worker that may be a new one */

@@ -52,7 +52,7 @@ enum kind {
 	K_CLAMP,    /* octets, raised to CLAMP_MIN */
 	K_QUEUE,    /* a queue length: cut to somaxconn, not negative */
 	K_TIMEVAL, /* struct __kernel_old_timeval or __kernel_sock_timeval: both two 64-bit words */
-	K_DEVICE,  /* interface name: only "" */
+	K_DEVICE,  /* interface name: agent_device.c */
 	K_COOKIE,  /* 64 bits */
 	K_PACING,  /* 32 bits, or 64 for who has room; all ones, and what 32 cannot say: no limit */
 	K_CONGESTION, /* name; kept as index */
@@ -67,6 +67,9 @@ enum kind {
 	K_IP_OPTIONS, /* only none */
 	K_V6_BOOL,    /* level IPv6, only on its sockets */
 	K_V6_INT,
+	K_V6_OCTET, /* 0..255, -1 is the default */
+	K_IFINDEX,  /* a link, in network byte order */
+	K_MTU, /* octets, "least" or more or 0; -1 there: cannot be set. Read of connected sockets alone */
 	K_IP_OCTET,    /* level IP, 0..255, -1 is the default */
 	K_IP_CUT,      /* level IP, cut to an octet */
 	K_REFUSED_INT, /* checked to be an int, then refused */
@@ -359,6 +362,14 @@ static int set_int(const struct aopt_values *v, const struct row *r, int32_t val
 	case K_IP_CUT:
 		*ret_val = val & 0xff;
 		return 0;
+	case K_IFINDEX:
+		*ret_val = (int32_t)ntohl((uint32_t)val);
+		return *ret_val >= 0 ? 0 : -EINVAL;
+	case K_MTU:
+		if (r->min < 0)
+			return -ENOPROTOOPT;
+		return val == 0 || val >= r->min ? 0 : -EINVAL;
+	case K_V6_OCTET:
 	case K_IP_OCTET:
 	case K_TTL:
 		if (val == -1)
@@ -480,6 +491,11 @@ int aopt_get(const struct aopt_values *v, int family, int level, int name, int r
 		return 0;
 	}
 	switch (r->kind) {
+	case K_MTU:
+		return -ENOTCONN;
+	case K_IFINDEX:
+		get_int(ret_result, r, (int32_t)htonl((uint32_t)val), room);
+		break;
 	case K_LINGER:
 		l = (struct linger){ .l_onoff = val >= 0, .l_linger = val >= 0 ? val : 0 };
 		get_bytes(ret_result, &l, sizeof(l));

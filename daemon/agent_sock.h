@@ -102,8 +102,8 @@ struct asock {
 	bool is_user_bound;
 	bool is_connect_reported; /* a connect() has returned 0 */
 	bool is_kernel_err;       /* DEAD: the pair itself carries the error */
-	bool is_v6only; /* datagrams: of IPv6 alone, which UDP does not carry: the worker does not know of it */
-	int32_t so_error; /* negative errno for SO_ERROR, given once */
+	uint32_t bound_ifindex;   /* SO_BINDTODEVICE; 0: to none */
+	int32_t so_error;         /* negative errno for SO_ERROR, given once */
 	int backlog;
 	struct ns_endpoint op_ep; /* what @op asks for */
 	uint32_t token_cnt;       /* octets that say "connection waiting" in the pair */

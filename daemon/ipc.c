@@ -219,7 +219,7 @@ static bool check_closed(const void *body)
 static bool is_dgram_to(const struct ipc_dgram_to *t)
 {
 	return is_endpoint(&t->to) && t->has_to <= 1 && t->ttl >= -1 && t->ttl <= UINT8_MAX &&
-	       t->tos >= -1 && t->tos <= UINT8_MAX;
+	       t->tos >= -1 && t->tos <= UINT8_MAX && t->dontfrag >= -1 && t->dontfrag <= 1;
 }
 
 static bool check_dgram_open(const void *body)
@@ -267,7 +267,7 @@ static bool check_dgram_err(const void *body)
 	const struct ipc_dgram_err *b = body;
 
 	return is_socket(b->sock) && b->err < 0 && is_err(b->err) && is_endpoint(&b->to) &&
-	       b->is_fatal <= 1 && b->has_token <= 1;
+	       b->is_fatal <= 1 && b->has_token <= 1 && b->is_queued <= 1;
 }
 
 /* ---- the table ---- */

@@ -278,7 +278,8 @@ struct ipc_dgram_to {
 	uint32_t ifindex;
 	int16_t ttl, tos; /* -1: the socket's */
 	uint8_t has_to;   /* 0, 1 */
-	uint8_t reserved[3];
+	int8_t dontfrag;  /* 1, -1 no; 0: the socket's */
+	uint8_t reserved[2];
 };
 
 /** struct ipc_dgram_check - agent -> worker: could a datagram go there? Answered by GETOPT_R */
@@ -343,8 +344,8 @@ struct ipc_dgram_err {
 	struct ns_addr offender;
 	uint32_t info;
 	uint8_t origin, type, code;
-	uint8_t is_fatal, has_token; /* 0, 1 */
-	uint8_t reserved[3];
+	uint8_t is_fatal, has_token, is_queued; /* 0, 1 */
+	uint8_t reserved[2];
 };
 
 /** ipc_dgram_sum() - tells datagrams of one length apart: FNV-1a of the first octets */

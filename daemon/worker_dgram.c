@@ -87,7 +87,8 @@ struct ns_dgram_tx wdgram_tx(const struct ipc_dgram_to *to)
 				     .from = to->from,
 				     .ifindex = to->ifindex,
 				     .ttl = to->ttl,
-				     .tos = to->tos };
+				     .tos = to->tos,
+				     .dontfrag = to->dontfrag };
 }
 
 static void channel_wanted(struct worker *w, bool is_wanted)
@@ -129,6 +130,7 @@ static void tell_error(struct wsock *s, const struct ns_dgram_err *e, bool has_t
 				      .type = e->type,
 				      .code = e->code,
 				      .is_fatal = e->is_fatal,
+				      .is_queued = e->is_queued,
 				      .has_token = has_token };
 
 	worker_tell(s->worker, IPC_DGRAM_ERR, &body);
@@ -478,7 +480,9 @@ static void errors_down(struct wsock *s)
 	while (ns_dgram_take_error(s->worker->stack, s->sock, &e)) {
 		struct mmsghdr v = { .msg_len = 0 };
 
-		tell_error(s, &e, true);
+		tell_error(s, &e, e.is_fatal);
+		if (!e.is_fatal)
+			continue;
 		if (!flush_told(s))
 			return; /* the error is on its way; without a token */
 		(void)sendmmsg(s->fd, &v, 1, MSG_DONTWAIT);

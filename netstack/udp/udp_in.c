@@ -19,6 +19,8 @@
 #include "wire/csum.h"
 #include "wire/ip4.h"
 
+enum { LOOP_IFINDEX = 1 };
+
 /* A parsed datagram: @off octets from the packet's head on, @len octets. */
 struct udp_in {
 	struct ns_endpoint local, remote;
@@ -262,7 +264,21 @@ static enum drop deliver(struct udp *u, const struct pkt *p, const struct udp_in
 	return DROP_UDP_NO_PORT;
 }
 
-static enum drop parse(struct pkt *p, const struct ip_rx *ip, struct udp_in *ret_in)
+/*
+ * The link that a program is told of, and that a socket may be bound to: what we send to an address of ours
+ * comes by that address' link over IPv6 (linux ip6_rcv_core(): IP6CB(skb)->iif), by the loop over IPv4.
+ */
+static uint32_t ifindex_of(const struct udp *u, const struct pkt *p, const struct ip_rx *ip)
+{
+	if (p->loop_ifindex)
+		return p->loop_ifindex;
+	if (!ns_addr_is_v4(&ip->dst) && net_link_ifindex(ip->link) == LOOP_IFINDEX)
+		return net_ifindex_of(u->net, &ip->dst);
+	return net_link_ifindex(ip->link);
+}
+
+static enum drop parse(const struct udp *u, struct pkt *p, const struct ip_rx *ip,
+		       struct udp_in *ret_in)
 {
 	struct udp_hdr h;
 	uint32_t len;
@@ -285,8 +301,7 @@ static enum drop parse(struct pkt *p, const struct ip_rx *ip, struct udp_in *ret
 	}
 	*ret_in = (struct udp_in){ .local = { ip->dst, be16_get(h.dport) },
 				   .remote = { ip->src, be16_get(h.sport) },
-				   .ifindex = p->loop_ifindex ? p->loop_ifindex
-							      : net_link_ifindex(ip->link),
+				   .ifindex = ifindex_of(u, p, ip),
 				   .off = sizeof(h),
 				   .len = len - (uint32_t)sizeof(h) };
 	return DROP_NONE;
@@ -298,7 +313,7 @@ enum drop udp_input(void *self, struct pkt *p, const struct ip_rx *ip, struct mo
 	auto_free(pkt) mine = p;
 	struct udp *u = self;
 	struct udp_in in;
-	enum drop why = parse(mine, ip, &in);
+	enum drop why = parse(u, mine, ip, &in);
 	uint32_t end;
 
 	if (why != DROP_NONE)

@@ -116,7 +116,8 @@ static int pick_src(const struct udp_sock *s, const struct ns_dgram_tx *tx, cons
 		return net_is_local(s->udp->net, ret_src) ? 0 : -EINVAL;
 	if (s->has_user_addr && !ns_addr_is_multicast(&s->bind.local.addr))
 		*ret_src = s->bind.local.addr;
-	else if (!tx->has_to)
+	else if (
+		s->is_connected) /* linux keeps inet_saddr and np->saddr whatever the destination */
 		*ret_src = s->src;
 	if (o->is_mcast && ns_addr_is_any(ret_src))
 		*ret_src = o->f->mcast_src;

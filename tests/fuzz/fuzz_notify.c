@@ -66,8 +66,13 @@ static void one(struct input *in, const struct args_mem *mem)
 	switch (op & 7) {
 	case 0:
 	case 1:
-		r = args_addr_in(mem, family, op & 1 ? ARGS_BIND : ARGS_CONNECT, p, q, &a);
-		must_hold(r == 0 || r == -EFAULT || r == -EINVAL || r == -EAFNOSUPPORT);
+		r = args_addr_in(mem, family,
+				 op & 1    ? ARGS_BIND
+				 : op & 64 ? ARGS_SEND
+					   : ARGS_CONNECT,
+				 p, q, &a);
+		must_hold(r == 0 || r == -EFAULT || r == -EINVAL || r == -EAFNOSUPPORT ||
+			  r == -ENODEV);
 		break;
 	case 2:
 		r = args_addr_out(mem, family, &ep, p, q);
@@ -98,7 +103,8 @@ static void one(struct input *in, const struct args_mem *mem)
 		break;
 	case 6:
 		if (q - BASE < sizeof(buf) && !mem->read(mem->ctx, p, buf, (size_t)(q - BASE))) {
-			r = args_control_in(buf, (size_t)(q - BASE), &tx);
+			r = args_control_in(buf, (size_t)(q - BASE),
+					    (enum args_rules)(op >> 5 & 3) % 3, &tx);
 			must_hold(r == 0 || r == -EINVAL);
 			must_hold(r < 0 ||
 				  (tx.ttl >= -1 && tx.ttl <= 255 && tx.tos >= -1 && tx.tos <= 255));

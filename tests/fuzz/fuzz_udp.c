@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fuzz_udp.c - datagrams, fragments, errors and a program's calls against sockets of UDP
+ * fuzz_udp.c - datagrams, fragments, errors and a program's calls against sockets of UDP, of both families
  *
  * The input is a row of steps. Payload of IP is the input's own; headers in front of it are right,
  * so that what is reached is the reassembly, the parser of UDP, and errors that quote.
@@ -46,6 +46,38 @@ static void frame(struct input *in, uint8_t proto)
 	memset(&f, 0, offsetof(struct frame, b));
 }
 
+static const struct ns_addr us6 = { { 0x20, 1, 0x0d, 0xb8, [15] = 2 } };
+static const struct ns_addr peer6 = { { 0x20, 1, 0x0d, 0xb8, [15] = 1 } };
+static const struct ns_addr near6 = { { 0xfe, 0x80, [15] = 2 } };
+static const struct ns_addr group6 = { { 0xff, 2, [15] = 0xfb } };
+
+/* Likewise over IPv6: UDP, ICMPv6 or a fragment. */
+static void frame6(struct input *in)
+{
+	static const uint8_t nexts[] = { 17, 17, 58, 44 };
+	struct way w = rp_way(0, 0);
+	uint8_t id = input_u8(in), how = input_u8(in);
+	const struct ns_addr *to = how & 0x20 ? &near6 : &us6;
+	struct ip6_in ip = { .next = nexts[id & 3] };
+	size_t len;
+	const uint8_t *payload = input_take(in, how & 0x80 ? 1440 : how, &len);
+
+	memcpy(ip.src, peer6.b, 16);
+	memcpy(ip.dst, to->b, 16);
+	if (how & 0x40) {
+		memcpy(ip.dst, group6.b, 16);
+		memcpy(w.dst_mac, (uint8_t[]){ 0x33, 0x33, 0, 0, 0, 0xfb }, 6);
+	}
+	frame_ip6(&f, &w, &ip, payload, (uint32_t)len);
+	f.csum = id & 4 ? PKT_CSUM_VALID : PKT_CSUM_UNKNOWN;
+	if (id & 8) {
+		f.gso_type = PKT_GSO_UDP_L4;
+		f.gso_size = (uint16_t)(id >> 4);
+	}
+	rp_inject(&rp, &f);
+	memset(&f, 0, offsetof(struct frame, b));
+}
+
 static void drain(ns_sock s, uint8_t how)
 {
 	struct ns_dgram_rx rx;
@@ -79,9 +111,13 @@ static void send_some(struct input *in, ns_sock s)
 				  .ifindex = how >> 6,
 				  .ttl = how & 16 ? 3 : -1,
 				  .tos = -1 };
+	struct ns_endpoint to6 = { how & 2 ? group6 : how & 4 ? us6 : peer6, tx.to.port };
 	struct ns_iov iov[2] = { { payload, len / 3 }, { payload + len / 3, len - len / 3 } };
-	int r = ns_dgram_send(rp.stack, s, &tx, iov, 2, rp.now);
+	int r;
 
+	if (how & 32)
+		tx.to = to6;
+	r = ns_dgram_send(rp.stack, s, &tx, iov, 2, rp.now);
 	must_hold(r <= 0 && r > -4096);
 	rp_turn(&rp);
 	rp_drop_out(&rp);
@@ -93,12 +129,16 @@ static void step(struct input *in)
 	ns_sock s = socks[which % SOCKS];
 	struct ns_endpoint ep = { ns_addr_v4(RP_PEER), 4000 };
 	struct ns_addr group = ns_addr_v4(0xe0000001 + (which & 1u)), us = ns_addr_v4(RP_STACK);
+	bool is_v6 = op & 16;
 
 	switch (op & 15) {
 	case 0:
 	case 1:
 	case 2:
-		frame(in, 17);
+		if (is_v6)
+			frame6(in);
+		else
+			frame(in, 17);
 		break;
 	case 3:
 		frame(in, 1);
@@ -114,10 +154,13 @@ static void step(struct input *in)
 		rp_wait(&rp, (uint64_t)input_u16(in) * NS_PER_MS);
 		break;
 	case 8:
+		if (is_v6)
+			ep.addr = peer6;
 		(void)!ns_dgram_connect(rp.stack, s, which & 0x80 ? NULL : &ep);
 		break;
 	case 9:
-		(void)!ns_dgram_group(rp.stack, s, &group, &us, 0, which & 2);
+		(void)!ns_dgram_group(rp.stack, s, is_v6 ? &group6 : &group, is_v6 ? &near6 : &us,
+				      0, which & 2);
 		break;
 	case 10:
 		(void)!ns_sock_setopt(rp.stack, s,
@@ -130,6 +173,8 @@ static void step(struct input *in)
 		break;
 	case 12:
 		ep = (struct ns_endpoint){ ns_addr_v4(which & 1 ? RP_STACK : 0), DNS };
+		if (is_v6)
+			ep.addr = which & 1 ? us6 : (struct ns_addr){ { 0 } };
 		(void)!ns_sock_bind(rp.stack, s, &ep);
 		break;
 	case 13:
@@ -154,7 +199,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 						      .chunks_small = 256,
 						      .neighbours = 16 } });
 	for (int i = 0; i < SOCKS; i++)
-		must_hold(ns_dgram_open(rp.stack, &socks[i]) == 0);
+		must_hold(ns_dgram_open(rp.stack, &socks[i]) == 0 &&
+			  ns_sock_setopt(rp.stack, socks[i], NS_SO_V6ONLY, i & 1 ? 0 : -1) == 0);
 	must_hold(ns_sock_bind(rp.stack, socks[0], &any) == 0);
 	for (int n = 0; n < STEPS_MAX && in.left; n++)
 		step(&in);

@@ -437,7 +437,8 @@ START_TEST(a_socket_of_one_link_hears_and_speaks_by_it_alone)
 {
 	struct ns_endpoint a = at(any, DNS), to = at(peer, CLIENT);
 	ns_sock s = dgram_opened6(), t = dgram_opened6(), from = dgram_opened6();
-	struct ns_endpoint inside = at(us, DNS);
+	struct ns_endpoint inside = at(one, DNS), ours = at(us, DNS);
+	struct ns_dgram_rx rx;
 	struct seen seen;
 
 	expect(ns_sock_setopt(rp.stack, s, NS_SO_BINDTOIFINDEX, 77) == -ENODEV);
@@ -450,6 +451,9 @@ START_TEST(a_socket_of_one_link_hears_and_speaks_by_it_alone)
 	expect(dgram_got(s, "outside", NULL) && !dgram_got(t, "outside", NULL));
 	expect(dgram_send(from, &inside, "inside", 6) == 0);
 	expect(dgram_got(t, "inside", NULL) && !dgram_got(s, "inside", NULL));
+	/* to an address of a link is by that link, though it never leaves */
+	expect(dgram_send(from, &ours, "ours", 4) == 0);
+	expect(dgram_got(s, "ours", &rx) && rx.ifindex == IFINDEX && !dgram_got(t, "ours", NULL));
 	expect(dgram_send(s, &to, "x", 1) == 0 && took(&seen, us, peer));
 	expect(dgram_send(t, &to, "x", 1) < 0);
 }

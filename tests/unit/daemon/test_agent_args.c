@@ -376,22 +376,59 @@ START_TEST(control_data_is_decoded_as_linux_does)
 	len = control_put(buf, len, IPPROTO_IP, IP_TTL, &ttl, sizeof(ttl));
 	len = control_put(buf, len, IPPROTO_IP, IP_TOS, &tos, sizeof(tos));
 	len = control_put(buf, len, SOL_SOCKET, 77, &ttl, sizeof(ttl));
-	ck_assert_int_eq(args_control_in(buf, len, &tx), 0);
+	ck_assert_int_eq(args_control_in(buf, len, ARGS_RULES_V4, &tx), 0);
 	ck_assert_uint_eq(ns_addr_to_v4(&tx.from), 0x0a000063);
 	ck_assert_uint_eq(tx.ifindex, 3);
 	ck_assert_int_eq(tx.ttl, 7);
 	ck_assert_int_eq(tx.tos, 9);
-	ck_assert_int_eq(args_control_in(buf, 0, &tx), 0);
+	ck_assert_int_eq(args_control_in(buf, 0, ARGS_RULES_V4, &tx), 0);
 	ck_assert_int_eq(tx.ttl, -1);
 	/* a rest that is no header is ignored, one that lies is not */
-	ck_assert_int_eq(args_control_in(buf, sizeof(struct cmsghdr) - 1, &tx), 0);
-	ck_assert_int_eq(args_control_in(buf, sizeof(struct cmsghdr), &tx), -EINVAL);
+	ck_assert_int_eq(args_control_in(buf, sizeof(struct cmsghdr) - 1, ARGS_RULES_V4, &tx), 0);
+	ck_assert_int_eq(args_control_in(buf, sizeof(struct cmsghdr), ARGS_RULES_V4, &tx), -EINVAL);
 	(void)control_put(buf, 0, IPPROTO_IP, IP_PKTINFO, &info, 4);
-	ck_assert_int_eq(args_control_in(buf, CMSG_LEN(4), &tx), -EINVAL);
+	ck_assert_int_eq(args_control_in(buf, CMSG_LEN(4), ARGS_RULES_V4, &tx), -EINVAL);
 	(void)control_put(buf, 0, IPPROTO_IP, IP_TTL, &big, sizeof(big));
-	ck_assert_int_eq(args_control_in(buf, CMSG_LEN(4), &tx), -EINVAL);
+	ck_assert_int_eq(args_control_in(buf, CMSG_LEN(4), ARGS_RULES_V4, &tx), -EINVAL);
 	(void)control_put(buf, 0, IPPROTO_IP, 99, &ttl, sizeof(ttl));
-	ck_assert_int_eq(args_control_in(buf, CMSG_LEN(4), &tx), -EINVAL);
+	ck_assert_int_eq(args_control_in(buf, CMSG_LEN(4), ARGS_RULES_V4, &tx), -EINVAL);
+}
+END_TEST
+
+START_TEST(control_data_of_ipv6_by_its_rules)
+{
+	uint8_t buf[256] = { 0 };
+	struct in6_pktinfo info = { .ipi6_ifindex = 3,
+				    .ipi6_addr.s6_addr = { 0xfe, 0x80, [15] = 1 } };
+	int hops = 7, tclass = -1, one = 1, big = 256;
+	struct args_tx tx;
+	size_t len = control_put(buf, 0, IPPROTO_IPV6, IPV6_PKTINFO, &info, sizeof(info));
+
+	len = control_put(buf, len, IPPROTO_IPV6, IPV6_HOPLIMIT, &hops, sizeof(hops));
+	len = control_put(buf, len, IPPROTO_IPV6, IPV6_TCLASS, &tclass, sizeof(tclass));
+	len = control_put(buf, len, IPPROTO_IPV6, IPV6_DONTFRAG, &one, sizeof(one));
+	len = control_put(buf, len, IPPROTO_IP, IP_TTL, &big, sizeof(big)); /* not of this level */
+	ck_assert_int_eq(args_control_in(buf, len, ARGS_RULES_V6, &tx), 0);
+	ck_assert_uint_eq(ns_addr_zone(&tx.from), 3);
+	ck_assert_uint_eq(tx.ifindex, 3);
+	ck_assert(tx.ttl == 7 && tx.tos == -1 && tx.dontfrag == 1);
+	/* IPv4 by a socket of IPv6: the source may be a mapped one, the rest is of the other level */
+	ck_assert_int_eq(args_control_in(buf, CMSG_SPACE(sizeof(info)), ARGS_RULES_MAPPED, &tx),
+			 -EINVAL);
+	memset(&info.ipi6_addr, 0, sizeof(info.ipi6_addr));
+	memset(info.ipi6_addr.s6_addr + 10, 0xff, 3);
+	(void)control_put(buf, 0, IPPROTO_IPV6, IPV6_PKTINFO, &info, sizeof(info));
+	ck_assert_int_eq(args_control_in(buf, CMSG_SPACE(sizeof(info)), ARGS_RULES_MAPPED, &tx), 0);
+	ck_assert_uint_eq(ns_addr_to_v4(&tx.from), 0xff000000);
+	/* link-local without a link, and values out of range */
+	info = (struct in6_pktinfo){ .ipi6_addr.s6_addr = { 0xfe, 0x80, [15] = 1 } };
+	(void)control_put(buf, 0, IPPROTO_IPV6, IPV6_PKTINFO, &info, sizeof(info));
+	ck_assert_int_eq(args_control_in(buf, CMSG_SPACE(sizeof(info)), ARGS_RULES_V6, &tx),
+			 -EINVAL);
+	(void)control_put(buf, 0, IPPROTO_IPV6, IPV6_HOPLIMIT, &big, sizeof(big));
+	ck_assert_int_eq(args_control_in(buf, CMSG_LEN(4), ARGS_RULES_V6, &tx), -EINVAL);
+	(void)control_put(buf, 0, IPPROTO_IPV6, 4711, &one, sizeof(one));
+	ck_assert_int_eq(args_control_in(buf, CMSG_LEN(4), ARGS_RULES_V6, &tx), -EINVAL);
 }
 END_TEST
 
@@ -408,9 +445,10 @@ START_TEST(control_lengths_that_lie_are_refused)
 			uint8_t *exact = calloc(1, len);
 
 			memcpy(exact, &lies[i], sizeof(lies[i]));
-			(void)!args_control_in(exact, len, &tx);
+			(void)!args_control_in(exact, len, ARGS_RULES_V4, &tx);
 			if (lies[i] < 16 || lies[i] > 64)
-				ck_assert_int_eq(args_control_in(exact, len, &tx), -EINVAL);
+				ck_assert_int_eq(args_control_in(exact, len, ARGS_RULES_V4, &tx),
+						 -EINVAL);
 			free(exact);
 		}
 	}
@@ -439,6 +477,7 @@ int main(void)
 	tcase_add_test(t, octets_are_scattered_and_cut);
 	tcase_add_test(t, message_header_is_written_back);
 	tcase_add_test(t, control_data_is_decoded_as_linux_does);
+	tcase_add_test(t, control_data_of_ipv6_by_its_rules);
 	tcase_add_test(t, control_lengths_that_lie_are_refused);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);

@@ -54,7 +54,9 @@ static bool is_judged(int level, int name, const char *map, bool is_get)
 	    is_get)
 		return false; /* newer kernels fill in a value of the connection, of sysctl */
 	if (level == SOL_SOCKET && name == SO_BINDTODEVICE)
-		return false; /* refused: the stack routes by address */
+		return false; /* names of links are the agent's: agent_device.c */
+	if (level == IPPROTO_IP && name == IP_UNICAST_IF)
+		return is_get; /* likewise their numbers */
 	if (level == SOL_SOCKET && (name == SO_BINDTOIFINDEX || name == SO_INCOMING_NAPI_ID))
 		return is_get;
 	if (level == IPPROTO_IP && name == IP_OPTIONS)

@@ -1,0 +1,343 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""udp6test PEER US PEER4 US4 - what a program sees of its datagram sockets of IPv6, one line a look
+
+udp6.sh runs it twice, over the kernel and over sluice; the lines must be the same. The peer
+(udp_peer.py) has an echo on 7201 of both families; nobody is at 7202. A look never prints a port that was
+chosen for it.
+"""
+import errno
+import select
+import socket
+import struct
+import sys
+import time
+
+PEER, US, PEER4, US4 = sys.argv[1:5]
+ECHO, NOBODY = (PEER, 7201), (PEER, 7202)
+ECHO4 = ("::ffff:" + PEER4, 7201)
+PATIENCE = 5.0
+CHECKS = []
+SIX = socket.IPPROTO_IPV6
+MSG_ERRQUEUE = 0x2000
+RECVERR, MTU_DISCOVER, MTU, DONTFRAG, UNICAST_IF, MULTICAST_ALL = 25, 23, 24, 62, 76, 29
+BINDTODEVICE, BINDTOIFINDEX = 25, 62
+SCOPE = socket.if_nametoindex("eth0")
+
+
+def check(func):
+    CHECKS.append(func)
+    return func
+
+
+def name_of(number):
+    return errno.errorcode.get(number, str(number))
+
+
+def outcome(func, *args):
+    try:
+        return func(*args)
+    except OSError as err:
+        return name_of(err.errno) if err.errno else "timed out"
+
+
+def six(**kw):
+    sock = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+    sock.settimeout(kw.get("timeout", PATIENCE))
+    for option, value in kw.get("options", ()):
+        sock.setsockopt(SIX, option, value)
+    return sock
+
+
+def connected(address=ECHO, **kw):
+    sock = six(**kw)
+    sock.connect(address)
+    return sock
+
+
+def who(address):
+    """A sender by its role; the scope with it."""
+    return {ECHO: "the echo", NOBODY: "nobody", ECHO4: "the echo by IPv4"}.get(
+        address[:2], address[0]) if address else address, address[3] if address else None
+
+
+def readable(sock, seconds=PATIENCE):
+    return bool(select.select([sock], [], [], seconds)[0])
+
+
+def control_of(control):
+    """Ancillary data, readable: options by number, links by name."""
+    seen = []
+    for level, kind, data in control:
+        if level == SIX and kind == socket.IPV6_PKTINFO:
+            seen.append((kind, socket.inet_ntop(socket.AF_INET6, data[:16]),
+                         socket.if_indextoname(struct.unpack("I", data[16:])[0])))
+        elif len(data) == 4:
+            seen.append((level, kind, struct.unpack("i", data)[0]))
+        else:
+            seen.append((level, kind, len(data)))
+    return seen
+
+
+def info(address, index=0):
+    return SIX, socket.IPV6_PKTINFO, socket.inet_pton(socket.AF_INET6, address) + struct.pack("I", index)
+
+
+@check
+def what_kind_of_socket():
+    with six() as sock:
+        return sock.getsockname(), outcome(sock.getpeername), [
+            (option, outcome(sock.getsockopt, SIX, option)) for option in (
+                socket.IPV6_V6ONLY, socket.IPV6_UNICAST_HOPS, socket.IPV6_MULTICAST_HOPS,
+                socket.IPV6_MULTICAST_LOOP, socket.IPV6_MULTICAST_IF, MULTICAST_ALL, MTU_DISCOVER, MTU,
+                RECVERR, DONTFRAG, socket.IPV6_TCLASS, socket.IPV6_RECVTCLASS, UNICAST_IF,
+                socket.IPV6_RECVHOPLIMIT, socket.IPV6_RECVPKTINFO)]
+
+
+@check
+def sendto_and_recvfrom():
+    with six() as sock:
+        sent = sock.sendto(b"hello", ECHO)
+        data, sender = sock.recvfrom(100)
+        return sent, data, who(sender), sock.getsockname()[0], sock.getsockname()[1] > 0
+
+
+@check
+def connected_send_and_recv():
+    with connected() as sock:
+        seen = [sock.getsockname()[0], who(sock.getpeername())]
+        sock.send(b"one")
+        seen.append(sock.recv(100))
+        sock.send(b"two")
+        data, sender = sock.recvfrom(100)
+        return seen + [data, who(sender), sock.getsockopt(SIX, MTU)]
+
+
+@check
+def mapped_addresses():
+    with six() as sock:
+        sock.sendto(b"four", ECHO4)
+        data, sender = sock.recvfrom(100)
+        seen = [data, who(sender)]
+        sock.connect(ECHO4)
+        seen += [sock.getsockname()[0], who(sock.getpeername())]
+        sock.send(b"again")
+        seen.append(sock.recv(100))
+        seen.append(outcome(sock.sendto, b"six", ECHO))
+    with six(options=[(socket.IPV6_V6ONLY, 1)]) as sock:
+        return seen + [outcome(sock.sendto, b"x", ECHO4), outcome(sock.connect, ECHO4),
+                       outcome(sock.bind, ("::ffff:" + US4, 0))]
+
+
+@check
+def one_socket_for_both_families():
+    with six() as server, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as four, six() as client:
+        server.bind(("::", 0))
+        four.sendto(b"four", ("127.0.0.1", server.getsockname()[1]))
+        data, sender = server.recvfrom(100)
+        seen = [data, sender[0]]
+        server.sendto(b"back", sender)
+        seen.append(four.recvfrom(100)[0])
+        client.sendto(b"six", ("::1", server.getsockname()[1]))
+        data, sender = server.recvfrom(100)
+        return seen + [data, sender[0], outcome(four.bind, ("0.0.0.0", server.getsockname()[1]))]
+
+
+@check
+def two_sockets_for_two_families():
+    with six(options=[(socket.IPV6_V6ONLY, 1)]) as one, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as two:
+        one.bind(("::", 7311))
+        seen = [outcome(two.bind, ("0.0.0.0", 7311)), outcome(one.setsockopt, SIX, socket.IPV6_V6ONLY, 0)]
+        with six() as third:
+            return seen + [outcome(third.bind, ("::", 7311)), outcome(third.bind, ("fd00:99::77", 0))]
+
+
+@check
+def this_host_by_any():
+    with six() as server, six() as client:
+        server.bind(("::", 0))
+        client.sendto(b"x", ("::", server.getsockname()[1]))
+        data, sender = server.recvfrom(10)
+        client.connect(("::", server.getsockname()[1]))
+        return data, sender[0], client.getsockname()[0], client.getpeername()[0]
+
+
+@check
+def long_datagrams():
+    seen = []
+    with six() as sock:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
+        for length in (1452, 1453, 9000, 65527):
+            data = bytes((i * 7 + length) % 251 for i in range(length))
+            sock.sendto(data, ECHO)
+            seen.append((length, sock.recvfrom(65536)[0] == data))
+        return seen + [outcome(sock.sendto, bytes(65528), ECHO)]
+
+
+@check
+def too_long_for_the_path():
+    seen = []
+    for option, value in ((MTU_DISCOVER, 2), (DONTFRAG, 1)):
+        with six(options=[(option, value), (RECVERR, 1)]) as sock:
+            seen += [outcome(sock.sendto, bytes(1452), ECHO), outcome(sock.sendto, bytes(1453), ECHO)]
+            time.sleep(0.1)
+            _, control, flags, sender = sock.recvmsg(0, 512, MSG_ERRQUEUE)
+            fields = struct.unpack("=IBBBBII", control[0][2][:16])
+            seen += [control[0][:2], name_of(fields[0]), fields[1:6], flags & MSG_ERRQUEUE != 0, who(sender)]
+    with six() as sock:
+        return seen + [outcome(sock.setsockopt, SIX, MTU, 1279), outcome(sock.setsockopt, SIX, MTU, 1280)]
+
+
+@check
+def refused_by_the_peer():
+    with connected(NOBODY) as sock:
+        sock.send(b"anybody?")
+        woken = readable(sock)
+        first = outcome(sock.recvfrom, 100)
+        sock.send(b"anybody?")
+        time.sleep(0.3)
+        return woken, first, [name_of(sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)) for _ in "12"]
+
+
+@check
+def error_queue():
+    with six(options=[(RECVERR, 1)]) as sock:
+        seen = [outcome(sock.recvmsg, 100, 512, MSG_ERRQUEUE)]
+        sock.sendto(b"anybody?", NOBODY)
+        time.sleep(0.3)
+        _, control, flags, sender = sock.recvmsg(100, 512, MSG_ERRQUEUE)
+        level, kind, data = control[0]
+        fields = struct.unpack("=IBBBBII", data[:16])
+        family, = struct.unpack("H", data[16:18])
+        return seen + [level, kind, name_of(fields[0]), fields[1:6], flags & MSG_ERRQUEUE != 0,
+                       family == socket.AF_INET6, socket.inet_ntop(socket.AF_INET6, data[24:40]) == PEER,
+                       who(sender)]
+
+
+@check
+def no_route():
+    with six() as sock:
+        return outcome(sock.connect, ("2001:db8::1", 53)), outcome(sock.sendto, b"x", ("2001:db8::1", 53))
+
+
+@check
+def packet_info():
+    wanted = [(socket.IPV6_RECVPKTINFO, 1), (socket.IPV6_RECVHOPLIMIT, 1), (socket.IPV6_RECVTCLASS, 1)]
+    with six(options=wanted) as server, six() as client:
+        server.bind(("::", 0))
+        port = server.getsockname()[1]
+        client.setsockopt(SIX, socket.IPV6_UNICAST_HOPS, 7)
+        client.setsockopt(SIX, socket.IPV6_TCLASS, 0x20)
+        seen = [client.getsockopt(SIX, socket.IPV6_UNICAST_HOPS), client.getsockopt(SIX, socket.IPV6_TCLASS)]
+        client.sendto(b"q", ("::1", port))
+        data, control, flags, sender = server.recvmsg(100, 256)
+        seen += [data, control_of(control), flags, sender[0]]
+        client.sendto(b"q", (US, port))
+        data, control, _, sender = server.recvmsg(100, 256)
+        seen += [control_of(control), sender[0]]
+        # the answer comes from where the question went
+        server.sendmsg([b"a"], [info(US)], 0, sender)
+        seen.append(client.recvfrom(100)[1][0])
+        client.sendmsg([b"q"], [(SIX, socket.IPV6_HOPLIMIT, struct.pack("i", 9)),
+                                (SIX, socket.IPV6_TCLASS, struct.pack("i", 0x48))], 0, ("::1", port))
+        seen.append(control_of(server.recvmsg(100, 256)[1]))
+        client.sendto(b"four", ("::ffff:127.0.0.1", port))
+        seen.append(control_of(server.recvmsg(100, 256)[1]))
+        return seen + [outcome(client.sendmsg, [b"x"], [info("fd00:99::77")], 0, ECHO),
+                       outcome(client.sendmsg, [b"x"], [info("::", 4711)], 0, ECHO),
+                       outcome(client.sendmsg, [b"x"], [(SIX, socket.IPV6_HOPLIMIT, struct.pack("i", 256))], 0, ECHO),
+                       outcome(client.setsockopt, SIX, socket.IPV6_UNICAST_HOPS, 256),
+                       outcome(client.setsockopt, SIX, socket.IPV6_MULTICAST_LOOP, 2)]
+
+
+@check
+def packet_info_from_outside():
+    with connected(options=[(socket.IPV6_RECVPKTINFO, 1), (socket.IPV6_RECVHOPLIMIT, 1)]) as sock:
+        sock.send(b"q")
+        return control_of(sock.recvmsg(100, 256)[1])
+
+
+@check
+def link_local():
+    near = socket.getaddrinfo("fe80::99:2", 7321, socket.AF_INET6)[0][4]
+    with six() as server, six() as client, six() as bare:
+        seen = [outcome(bare.bind, near), outcome(bare.connect, near)]
+        server.bind(("fe80::99:2", 7321, 0, SCOPE))
+        seen.append(server.getsockname() == ("fe80::99:2", 7321, 0, SCOPE))
+        client.sendto(b"near", ("fe80::99:2", 7321, 0, SCOPE))
+        data, sender = server.recvfrom(100)
+        seen += [data, sender[0].split("%")[0], sender[3] == SCOPE]
+        client.sendto(b"far", ("fe80::99:1", 7201, 0, SCOPE))
+        data, sender = client.recvfrom(100)
+        seen += [data, sender[0].split("%")[0], sender[3] == SCOPE]
+        client.connect(("fe80::99:1", 7201, 0, SCOPE))
+        client.send(b"connected")
+        seen += [client.recv(100), client.getsockname()[0].split("%")[0], client.getsockname()[3] == SCOPE]
+        return seen + [client.getsockopt(socket.SOL_SOCKET, BINDTOIFINDEX) == SCOPE]
+
+
+@check
+def multicast_on_this_host():
+    group = "ff02::99"
+    wanted = socket.inet_pton(socket.AF_INET6, group) + struct.pack("I", SCOPE)
+    with six(options=[(socket.IPV6_RECVPKTINFO, 1)]) as member, six() as sender:
+        member.bind(("::", 7305))
+        seen = [outcome(member.setsockopt, SIX, socket.IPV6_JOIN_GROUP, wanted),
+                outcome(member.setsockopt, SIX, socket.IPV6_JOIN_GROUP, wanted)]
+        seen.append(outcome(sender.setsockopt, SIX, socket.IPV6_MULTICAST_IF, 4711))
+        sender.setsockopt(SIX, socket.IPV6_MULTICAST_IF, SCOPE)
+        seen.append(sender.getsockopt(SIX, socket.IPV6_MULTICAST_IF) == SCOPE)
+        sender.setsockopt(SIX, socket.IPV6_MULTICAST_HOPS, 3)
+        seen.append(sender.getsockopt(SIX, socket.IPV6_MULTICAST_HOPS))
+        sender.sendto(b"all of you", (group, 7305))
+        data, control, _, source = member.recvmsg(100, 256)
+        seen += [data, source[0].split("%")[0], source[3] == SCOPE, control_of(control)]
+        sender.setsockopt(SIX, socket.IPV6_MULTICAST_LOOP, 0)
+        sender.sendto(b"not us", (group, 7305))
+        seen.append(readable(member, 0.2))
+        seen.append(outcome(member.setsockopt, SIX, socket.IPV6_LEAVE_GROUP, wanted))
+        return seen + [outcome(member.setsockopt, SIX, socket.IPV6_LEAVE_GROUP, wanted)]
+
+
+@check
+def bound_to_a_link():
+    def bound(name):
+        sock = six()
+        return sock, outcome(sock.setsockopt, socket.SOL_SOCKET, BINDTODEVICE, name)
+
+    with six() as client:
+        outside, first = bound(b"eth0")
+        inside, second = bound(b"lo\0")
+        _, third = bound(b"nosuch0")
+        with outside, inside:
+            seen = [first, second, third, outside.getsockopt(socket.SOL_SOCKET, BINDTODEVICE, 16),
+                    client.getsockopt(socket.SOL_SOCKET, BINDTODEVICE, 16)]
+            outside.bind(("::", 7331))
+            inside.bind(("::", 7331))
+            client.sendto(b"inside", ("::1", 7331))
+            seen += [inside.recvfrom(100)[0], readable(outside, 0.1)]
+            client.sendto(b"to a link's address", (US, 7331))
+            seen += [outside.recvfrom(100)[0], readable(inside, 0.1)]
+            outside.sendto(b"outside", ECHO)
+            return seen + [outside.recvfrom(100)[0], outcome(inside.sendto, b"x", ECHO)]
+
+
+@check
+def names_are_looked_up():
+    return sorted({a[4][0] for a in socket.getaddrinfo("sluice.test", 80, type=socket.SOCK_DGRAM)})
+
+
+def main():
+    only = set(sys.argv[5:])
+    for func in CHECKS:
+        if only and func.__name__ not in only:
+            continue
+        try:
+            seen = func()
+        except BaseException as err:  # the line is the verdict
+            seen = f"{type(err).__name__}: {err}"
+        print(f"{func.__name__}: {seen}", flush=True)
+    print("done", flush=True)
+
+
+main()
