@@ -46,6 +46,7 @@ struct ns_stack {
 	struct net *net;
 	struct tcp *tcp;
 	struct udp *udp;
+	struct udp *ping;
 	struct socks *socks;
 	struct mono last_turn;
 	bool is_pending; /* ns_stack_output() had more to do than its rounds allowed */
@@ -104,15 +105,18 @@ struct ns_stack *ns_stack_new(const struct ns_env *env, const struct ns_limits *
 	s->net = net_new(&s->core);
 	s->socks = s->net ? socks_new(&s->core) : NULL;
 	s->tcp = s->socks ? tcp_new(&s->core, s->net, &sock_user_ops) : NULL;
-	s->udp = s->tcp ? udp_new(&s->core, s->net, &sock_user_ops) : NULL;
-	if (!s->udp) {
+	s->udp = s->tcp ? udp_new(&s->core, s->net, &sock_user_ops, false) : NULL;
+	s->ping = s->udp ? udp_new(&s->core, s->net, &sock_user_ops, true) : NULL;
+	if (!s->ping) {
 		ns_stack_free(s);
 		return NULL;
 	}
 	net_register(s->net, IP_PROTO_TCP, &tcp_proto_ops, s->tcp);
 	net_register(s->net, IP_PROTO_UDP, &udp_proto_ops, s->udp);
+	net_register(s->net, IP_PROTO_ICMP, &ping_proto_ops, s->ping);
+	net_register(s->net, IP_PROTO_ICMP6, &ping_proto_ops, s->ping);
 	socks_set_transport(s->socks, &tcp_transport_ops, s->tcp);
-	socks_set_dgram(s->socks, &udp_transport_ops, s->udp);
+	socks_set_dgram(s->socks, &udp_transport_ops, s->udp, s->ping);
 	return s;
 }
 
@@ -120,6 +124,7 @@ void ns_stack_free(struct ns_stack *s)
 {
 	if (!s)
 		return;
+	udp_free(s->ping);
 	udp_free(s->udp);
 	tcp_free(s->tcp);
 	socks_free(s->socks);
@@ -288,6 +293,7 @@ void ns_stack_output(struct ns_stack *s, struct mono now)
 
 		tcp_transport_ops.output(s->tcp, now);
 		udp_transport_ops.output(s->udp, now);
+		udp_transport_ops.output(s->ping, now);
 		looped = net_run_loop(s->net, LOOP_BUDGET, now);
 		net_flush(s->net);
 		s->is_pending = net_take_starved(s->net) || looped > 0;

@@ -11,8 +11,8 @@
  * route us, timestamps and masks serve nobody.
  *
  * Out: "unreachable" with as much of the packet as RFC 1812 4.3.2.3 wants, never about another
- * error, a group address or a later fragment (RFC 1122 3.2.2), and limited: by one bucket for all
- * and one for each hash of a destination, with the sizes Linux has.
+ * error, a group address or a later fragment (RFC 1122 3.2.2), and limited. What this shares with
+ * ICMPv6 is in icmp_common.c.
  *
  * References: linux v6.1 net/ipv4/icmp.c icmp_err_convert[], tcp_ipv4.c tcp_v4_err().
  */
@@ -27,105 +27,9 @@
 #include "wire/ip4.h"
 
 enum {
-	QUOTE_MIN = 8,      /* octets of transport an error must quote, RFC 792 */
-	ERROR_MAX = 576,    /* octets of a whole error packet, RFC 1812 4.3.2.3 */
-	ALL_PER_SEC = 1000, /* linux icmp_msgs_per_sec */
-	ALL_BURST = 50,     /* linux icmp_msgs_burst */
-	PEER_BURST = 6,     /* linux XRLIM_BURST_FACTOR */
-	MTU_MIN = 68,       /* octets, RFC 791 */
+	ERROR_MAX = 576, /* octets of a whole error packet, RFC 1812 4.3.2.3 */
+	MTU_MIN = 68,    /* octets, RFC 791 */
 };
-
-#define ALL_INTERVAL_NS  (NS_PER_SEC / ALL_PER_SEC)
-#define PEER_INTERVAL_NS NS_PER_SEC /* linux icmp_ratelimit */
-
-/** icmp_limit_init() - full buckets */
-void icmp_limit_init(struct icmp_limit *lim)
-{
-	*lim = (struct icmp_limit){ .all = { .credit_ns = ALL_BURST * ALL_INTERVAL_NS } };
-	for (uint32_t i = 0; i < ICMP_LIMIT_PEERS; i++)
-		lim->peer[i].credit_ns = PEER_BURST * PEER_INTERVAL_NS;
-}
-
-static bool has_credit(struct icmp_bucket *b, uint64_t interval_ns, uint64_t burst, struct mono now)
-{
-	uint64_t idle_ns = mono_since(now, b->last), max_ns = interval_ns * burst;
-
-	b->last = now;
-	b->credit_ns = idle_ns >= max_ns - b->credit_ns ? max_ns : b->credit_ns + idle_ns;
-	return b->credit_ns >= interval_ns;
-}
-
-/** icmp_may_send() - does the limit let one more message of either family go to @to? It is charged then */
-bool icmp_may_send(struct net *n, const struct ns_addr *to, struct mono now)
-{
-	struct icmp_limit *lim = &n->icmp_limit;
-	uint64_t h = hash_sip(&n->core->key, to->b, sizeof(to->b));
-	struct icmp_bucket *peer = &lim->peer[h % ICMP_LIMIT_PEERS];
-
-	if (!has_credit(&lim->all, ALL_INTERVAL_NS, ALL_BURST, now) ||
-	    !has_credit(peer, PEER_INTERVAL_NS, PEER_BURST, now))
-		return false;
-	lim->all.credit_ns -= ALL_INTERVAL_NS;
-	peer->credit_ns -= PEER_INTERVAL_NS;
-	return true;
-}
-
-/* Append @len octets of @from, @off octets into its buffer, by reference when it has a chunk. */
-static int add_payload(struct pkt *to, const struct pkt *from, uint32_t off, uint32_t len)
-{
-	if (from->lin)
-		return pkt_add_frag(to, from->lin, off, len);
-	if (len + ETH_HDR_LEN + IP4_HDR_LEN + sizeof(struct icmp4_hdr) > to->head)
-		return -ENOSPC;
-	memcpy(pkt_push(to, len), from->buf + off, len);
-	return 0;
-}
-
-/* Checksum and out, back to where @ip came from. */
-static int send_back(struct net *n, struct pkt *p, const struct ip_rx *ip, uint8_t tos,
-		     struct mono now)
-{
-	struct icmp4_hdr *h = (struct icmp4_hdr *)(void *)pkt_data(p);
-	struct ip_tx out = { .dst = ip->src, .proto = IP_PROTO_ICMP, .tos = tos };
-	struct dst d;
-	int r = net_route(n, &ip->src, &ip->dst, &d);
-
-	if (r == 0 && net_dst_room(n, &d) == 0)
-		r = -ENOBUFS;
-	if (r < 0) {
-		pkt_free(p);
-		return r;
-	}
-	out.src = d.src;
-	h->csum = be16(0);
-	h->csum = be16(csum_finish(csum_pkt(0, p, 0, pkt_len(p))));
-	p->csum = PKT_CSUM_FULL;
-	return net_output(n, &d, &out, p, now);
-}
-
-static enum drop echo_reply(struct net *n, const struct pkt *p, const struct icmp4_hdr *req,
-			    const struct ip_rx *ip, struct mono now)
-{
-	auto_free(pkt) out = pkt_new_tx(&n->core->pkts);
-	struct icmp4_hdr *h;
-	int r = 0;
-
-	if (!out)
-		return DROP_NO_MEMORY;
-	if (p->len)
-		r = add_payload(out, p, p->head, p->len);
-	for (uint32_t i = 0; r == 0 && i < p->frag_cnt; i++)
-		r = pkt_add_frag(out, p->frag[i].chunk, p->frag[i].off, p->frag[i].len);
-	if (r < 0)
-		return DROP_NO_MEMORY;
-	h = PKT_PUSH(out, struct icmp4_hdr);
-	*h = *req;
-	h->type = ICMP4_ECHO_REPLY;
-	h->code = 0;
-	if (send_back(n, take(out), ip, ip->tos, now) == 0)
-		stat_inc(n->core->stats, STAT_ICMP_ECHO_REPLIES);
-	return DROP_NONE;
-}
 
 /* linux icmp_err_convert[]; is_hard: see error_of(). */
 static const int unreach_errno[ICMP4_UNREACH_MAX + 1] = {
@@ -179,31 +83,20 @@ static bool error_of(const struct icmp4_hdr *h, uint32_t quoted_len, struct icmp
 	}
 }
 
-/* Ports and, for TCP, the sequence number: the first octets of the quoted transport header. */
-static void quote_parse(struct icmp_err *e, uint8_t proto, const uint8_t l4[QUOTE_MIN])
-{
-	e->local.port = (uint16_t)(l4[0] << 8 | l4[1]);
-	e->remote.port = (uint16_t)(l4[2] << 8 | l4[3]);
-	e->has_seq = proto == IP_PROTO_TCP;
-	if (e->has_seq)
-		e->seq = (uint32_t)l4[4] << 24 | (uint32_t)l4[5] << 16 | (uint32_t)l4[6] << 8 |
-			 l4[7];
-}
-
 static enum drop error_input(struct net *n, const struct pkt *p, const struct icmp4_hdr *icmp,
 			     const struct ip_rx *ip, struct mono now)
 {
 	struct icmp_err e = { .from = ip->src };
 	const struct net_proto *proto;
-	uint8_t l4[QUOTE_MIN];
+	uint8_t l4[ICMP_QUOTE_MIN];
 	struct ip4_hdr h;
 	uint32_t hdr_len;
 
 	if (!pkt_copy_out(p, 0, &h, sizeof(h)))
 		return DROP_ICMP_BAD;
 	hdr_len = ip4_hdr_len(&h);
-	if (ip4_version(&h) != 4 || hdr_len < sizeof(h) || be16_get(h.len) < hdr_len + QUOTE_MIN ||
-	    !pkt_copy_out(p, hdr_len, l4, sizeof(l4)))
+	if (ip4_version(&h) != 4 || hdr_len < sizeof(h) ||
+	    be16_get(h.len) < hdr_len + ICMP_QUOTE_MIN || !pkt_copy_out(p, hdr_len, l4, sizeof(l4)))
 		return DROP_ICMP_BAD;
 	if (be16_get(h.frag) & IP4_OFF_MASK)
 		return DROP_ICMP_NO_MATCH;
@@ -213,7 +106,8 @@ static enum drop error_input(struct net *n, const struct pkt *p, const struct ic
 	e.code = icmp->code;
 	e.local.addr = ns_addr_v4(be32_get(h.src));
 	e.remote.addr = ns_addr_v4(be32_get(h.dst));
-	quote_parse(&e, h.proto, l4);
+	if (!icmp_quote_ports(&e, h.proto, l4))
+		return DROP_ICMP_NO_MATCH;
 	proto = &n->protos[h.proto];
 	if (!net_is_local(n, &e.local.addr) || !proto->ops || !proto->ops->error)
 		return DROP_ICMP_NO_MATCH;
@@ -237,18 +131,21 @@ enum drop icmp_input(struct net *n, struct pkt *p, const struct ip_rx *ip, struc
 
 	if (!ip->csum_ok && csum_fold(csum_pkt(0, p, 0, pkt_len(p))) != UINT16_MAX)
 		return DROP_ICMP_BAD;
-	h = PKT_PULL(mine, struct icmp4_hdr);
-	if (!h)
+	if (p->len < sizeof(*h))
 		return DROP_ICMP_BAD;
 	if (ip->is_bcast)
 		return DROP_ICMP_IGNORED;
+	h = (const struct icmp4_hdr *)(const void *)pkt_data(p);
 	switch (h->type) {
+	case ICMP4_ECHO_REPLY:
+		return icmp_heard(n, take(mine), ip, now);
 	case ICMP4_ECHO:
-		return echo_reply(n, mine, h, ip, now);
+		return icmp_echo_reply(n, mine, ICMP4_ECHO_REPLY, ip, now);
 	case ICMP4_UNREACH:
 	case ICMP4_TIME_EXCEEDED:
 	case ICMP4_PARAM_PROBLEM:
-		return error_input(n, mine, h, ip, now);
+		NS_BUG_ON(!pkt_pull(p, sizeof(*h)));
+		return error_input(n, p, h, ip, now);
 	default:
 		return DROP_ICMP_IGNORED;
 	}
@@ -291,11 +188,11 @@ void icmp_error(struct net *n, const struct pkt *p, const struct ip_rx *ip, uint
 		return;
 	}
 	out = pkt_new_tx(&n->core->pkts);
-	if (!out || add_payload(out, p, p->l3_off, len) < 0)
+	if (!out || icmp_add_payload(out, p, p->l3_off, len) < 0)
 		return;
 	h = PKT_PUSH(out, struct icmp4_hdr);
 	*h = (struct icmp4_hdr){ .type = type, .code = code };
-	if (send_back(n, take(out), ip, (uint8_t)(0xc0 | (ip->tos & 0x1e)), now) == 0)
+	if (icmp_send_back(n, take(out), ip, (uint8_t)(0xc0 | (ip->tos & 0x1e)), now) == 0)
 		stat_inc(n->core->stats, STAT_ICMP_ERRORS);
 }
 
@@ -316,7 +213,7 @@ void icmp_unreachable(struct net *n, const struct pkt *p, const struct ip_rx *ip
 void icmp_report(struct net *n, const struct pkt *p, int err, struct mono now)
 {
 	const struct net_proto *proto;
-	uint8_t l4[QUOTE_MIN];
+	uint8_t l4[ICMP_QUOTE_MIN];
 	struct icmp_err e = {
 		.err = err, .type = ICMP4_UNREACH, .code = ICMP4_UNREACH_HOST, .is_hard = true
 	};
@@ -326,7 +223,8 @@ void icmp_report(struct net *n, const struct pkt *p, int err, struct mono now)
 		return;
 	e.local.addr = e.from = ns_addr_v4(be32_get(h.src));
 	e.remote.addr = ns_addr_v4(be32_get(h.dst));
-	quote_parse(&e, h.proto, l4);
+	if (!icmp_quote_ports(&e, h.proto, l4))
+		return;
 	proto = &n->protos[h.proto];
 	if (proto->ops && proto->ops->error)
 		proto->ops->error(proto->self, &e, now);

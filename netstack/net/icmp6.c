@@ -31,73 +31,9 @@
 #include "wire/ip6.h"
 
 enum {
-	QUOTE_MIN = 8, /* octets of transport an error must quote to be of use */
 	QUOTE_MAX =
 		IP6_MTU_MIN - IP6_HDR_LEN - (int)sizeof(struct icmp6_hdr), /* RFC 4443 2.4 (c) */
 };
-
-/* Append @len octets of @from, @off octets into its buffer, by reference when it has a chunk. */
-static int add_payload(struct pkt *to, const struct pkt *from, uint32_t off, uint32_t len)
-{
-	if (from->lin)
-		return pkt_add_frag(to, from->lin, off, len);
-	if (len + ETH_HDR_LEN + IP6_HDR_LEN + sizeof(struct icmp6_hdr) > to->head)
-		return -ENOSPC;
-	memcpy(pkt_push(to, len), from->buf + off, len);
-	return 0;
-}
-
-/* Checksum and out, back to where @ip came from. */
-static int send_back(struct net *n, struct pkt *p, const struct ip_rx *ip, uint8_t tos,
-		     struct mono now)
-{
-	static const struct ns_addr any;
-	struct icmp6_hdr *h = (struct icmp6_hdr *)(void *)pkt_data(p);
-	struct ip_tx out = { .dst = ip->src, .proto = IP_PROTO_ICMP6, .tos = tos };
-	struct dst d;
-	int r = net_route(n, &ip->src, ns_addr_is_multicast(&ip->dst) ? &any : &ip->dst, &d);
-	uint32_t sum;
-
-	if (r == 0 && net_dst_room(n, &d) == 0)
-		r = -ENOBUFS;
-	if (r < 0) {
-		pkt_free(p);
-		return r;
-	}
-	out.src = d.src;
-	h->csum = be16(0);
-	sum = csum_pseudo(&out.src, &out.dst, IP_PROTO_ICMP6, pkt_len(p));
-	h->csum = be16(csum_finish(csum_pkt(sum, p, 0, pkt_len(p))));
-	p->csum = PKT_CSUM_FULL;
-	return net_output(n, &d, &out, p, now);
-}
-
-static enum drop echo_reply(struct net *n, const struct pkt *p, const struct icmp6_hdr *req,
-			    const struct ip_rx *ip, struct mono now)
-{
-	auto_free(pkt) out = NULL;
-	struct icmp6_hdr *h;
-	int r = 0;
-
-	if (ip->is_bcast && !icmp_may_send(n, &ip->src, now))
-		return DROP_ICMP_RATE;
-	out = pkt_new_tx(&n->core->pkts);
-	if (!out)
-		return DROP_NO_MEMORY;
-	if (p->len)
-		r = add_payload(out, p, p->head, p->len);
-	for (uint32_t i = 0; r == 0 && i < p->frag_cnt; i++)
-		r = pkt_add_frag(out, p->frag[i].chunk, p->frag[i].off, p->frag[i].len);
-	if (r < 0)
-		return DROP_NO_MEMORY;
-	h = PKT_PUSH(out, struct icmp6_hdr);
-	*h = *req;
-	h->type = ICMP6_ECHO_REPLY;
-	h->code = 0;
-	if (send_back(n, take(out), ip, ip->tos, now) == 0)
-		stat_inc(n->core->stats, STAT_ICMP_ECHO_REPLIES);
-	return DROP_NONE;
-}
 
 /*
  * What the message means. As with IPv4, any of them but "too big" ends a connection in SYN-SENT
@@ -136,7 +72,7 @@ static enum drop error_of(const struct icmp6_hdr *h, struct icmp_err *e)
 static bool quote_parse(const struct link *l, const struct pkt *p, struct icmp_err *e,
 			uint8_t *ret_proto)
 {
-	uint8_t l4[QUOTE_MIN];
+	uint8_t l4[ICMP_QUOTE_MIN];
 	struct ip6_hdr h;
 	uint32_t off;
 
@@ -150,13 +86,7 @@ static bool quote_parse(const struct link *l, const struct pkt *p, struct icmp_e
 		return false;
 	e->local.addr = ns_addr_zoned(e->local.addr, link_zone(l));
 	e->remote.addr = ns_addr_zoned(e->remote.addr, link_zone(l));
-	e->local.port = (uint16_t)(l4[0] << 8 | l4[1]);
-	e->remote.port = (uint16_t)(l4[2] << 8 | l4[3]);
-	e->has_seq = *ret_proto == IP_PROTO_TCP;
-	if (e->has_seq)
-		e->seq = (uint32_t)l4[4] << 24 | (uint32_t)l4[5] << 16 | (uint32_t)l4[6] << 8 |
-			 l4[7];
-	return true;
+	return icmp_quote_ports(e, *ret_proto, l4);
 }
 
 static enum drop error_input(struct net *n, const struct pkt *p, const struct icmp6_hdr *icmp,
@@ -208,9 +138,14 @@ enum drop icmp6_input(struct net *n, struct pkt *p, const struct ip_rx *ip, bool
 		return DROP_ICMP_BAD;
 	if (p->len && report_is_mld(*pkt_data(p)))
 		return is_fragment ? DROP_GROUP_BAD : report_input6(n, mine, ip, now);
-	h = PKT_PULL(mine, struct icmp6_hdr);
-	if (!h)
+	if (p->len < sizeof(*h))
 		return DROP_ICMP_BAD;
+	h = (const struct icmp6_hdr *)(const void *)pkt_data(p);
+	if (h->type == ICMP6_ECHO && !ns_addr_is_any(&ip->src))
+		return icmp_echo_reply(n, mine, ICMP6_ECHO_REPLY, ip, now);
+	if (h->type == ICMP6_ECHO_REPLY && !ip->is_bcast && !ns_addr_is_any(&ip->src))
+		return icmp_heard(n, take(mine), ip, now);
+	NS_BUG_ON(!pkt_pull(p, sizeof(*h)));
 	if (h->type >= ICMP6_ND_RS && h->type <= ICMP6_ND_REDIRECT) {
 		if (is_fragment) /* RFC 6980 5 */
 			return DROP_ND_BAD;
@@ -218,8 +153,6 @@ enum drop icmp6_input(struct net *n, struct pkt *p, const struct ip_rx *ip, bool
 	}
 	if (ns_addr_is_any(&ip->src))
 		return DROP_IP6_BAD_SRC;
-	if (h->type == ICMP6_ECHO)
-		return echo_reply(n, mine, h, ip, now);
 	if (!icmp6_is_error(h->type) || ip->is_bcast)
 		return DROP_ICMP_IGNORED;
 	return error_input(n, mine, h, ip, now);
@@ -258,11 +191,11 @@ void icmp6_error(struct net *n, const struct pkt *p, const struct ip_rx *ip,
 		return;
 	}
 	out = pkt_new_tx(&n->core->pkts);
-	if (!out || add_payload(out, p, p->l3_off, len) < 0)
+	if (!out || icmp_add_payload(out, p, p->l3_off, len) < 0)
 		return;
 	h = PKT_PUSH(out, struct icmp6_hdr);
 	*h = (struct icmp6_hdr){ .type = say->type, .code = say->code, .arg = be32(say->arg) };
-	if (send_back(n, take(out), ip, 0, now) == 0)
+	if (icmp_send_back(n, take(out), ip, 0, now) == 0)
 		stat_inc(n->core->stats, STAT_ICMP_ERRORS);
 }
 

@@ -145,10 +145,10 @@ static enum drop deliver(struct net *n, struct pkt *p, const struct ip_rx *ip, s
 {
 	const struct net_proto *proto = &n->protos[ip->proto];
 
-	if (proto->ops)
-		return proto->ops->input(proto->self, p, ip, now);
 	if (ip->proto == IP_PROTO_ICMP)
 		return icmp_input(n, p, ip, now);
+	if (proto->ops)
+		return proto->ops->input(proto->self, p, ip, now);
 	if (ip->proto == IP_PROTO_IGMP)
 		return report_input4(n, p, ip, now);
 	/* where no UDP is registered, no port is open */

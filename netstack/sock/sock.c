@@ -57,6 +57,7 @@ struct socks {
 	void *transport;
 	const struct transport_ops *dgram_ops;
 	void *dgram_transport;
+	void *ping_transport;
 	struct pool pool;
 	struct list events;
 	struct slot *slots;
@@ -119,9 +120,10 @@ void socks_set_transport(struct socks *ss, const struct transport_ops *ops, void
 	ss->transport = self;
 }
 
-/** socks_set_dgram() - likewise for datagrams */
-void socks_set_dgram(struct socks *ss, const struct transport_ops *ops, void *self)
+/** socks_set_dgram() - likewise for datagrams, @self of UDP and @ping of echo requests */
+void socks_set_dgram(struct socks *ss, const struct transport_ops *ops, void *self, void *ping)
 {
+	ss->ping_transport = ping;
 	ss->dgram_ops = ops;
 	ss->dgram_transport = self;
 }
@@ -242,6 +244,19 @@ int ns_dgram_open(struct ns_stack *s, ns_sock *ret_sock)
 
 	return ss->dgram_ops ? open_with(ss, ss->dgram_ops, ss->dgram_transport, ret_sock)
 			     : -EPROTONOSUPPORT;
+}
+
+int ns_ping_open(struct ns_stack *s, bool is_v6, ns_sock *ret_sock)
+{
+	struct socks *ss = ns_stack_socks(s);
+	int r;
+
+	if (!ss->ping_transport)
+		return -EPROTONOSUPPORT;
+	r = open_with(ss, ss->dgram_ops, ss->ping_transport, ret_sock);
+	if (r == 0 && is_v6)
+		r = ns_sock_setopt(s, *ret_sock, NS_SO_V6ONLY, 1);
+	return r;
 }
 
 void ns_sock_set_user(struct ns_stack *s, ns_sock h, void *user)
@@ -547,4 +562,6 @@ void ns_stack_sockets(struct ns_stack *s, void (*fn)(void *ctx, const struct ns_
 	ss->ops->rows(ss->transport, fn, ctx);
 	if (ss->dgram_ops)
 		ss->dgram_ops->rows(ss->dgram_transport, fn, ctx);
+	if (ss->ping_transport)
+		ss->dgram_ops->rows(ss->ping_transport, fn, ctx);
 }

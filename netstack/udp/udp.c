@@ -10,6 +10,7 @@
  *   udp_out.c    to IP: path, source, fragmentation or not
  *   udp_err.c    ICMP errors, path MTU
  *   udp_group.c  multicast memberships
+ *   ping.c       what is different in echo sockets
  *
  * A bound socket is in the bucket of its port. Who hears a unicast datagram is decided by points, as in
  * Linux (compute_score()): the socket connected to its sender, then the one bound to the address it
@@ -45,7 +46,8 @@ enum {
 	KEEP_SOCKS = 256,
 };
 
-struct udp *udp_new(struct ns_core *core, struct net *net, const struct user_ops *users)
+struct udp *udp_new(struct ns_core *core, struct net *net, const struct user_ops *users,
+		    bool is_ping)
 {
 	uint32_t bucket_cnt = hash_bucket_cnt(core->limits.sockets, UDP_BUCKETS_MAX);
 	struct udp *u = calloc(1, sizeof(*u) + bucket_cnt * sizeof(u->buckets[0]));
@@ -53,6 +55,7 @@ struct udp *udp_new(struct ns_core *core, struct net *net, const struct user_ops
 	if (!u)
 		return NULL;
 	u->bucket_cnt = bucket_cnt;
+	u->is_ping = is_ping;
 	u->core = core;
 	u->net = net;
 	u->users = *users;
@@ -394,7 +397,9 @@ static void rows(void *self, void (*fn)(void *ctx, const struct ns_sock_row *row
 	list_for_each (it, &u->socks) {
 		struct udp_sock *s = list_entry(it, struct udp_sock, all);
 		struct ns_sock_row r = {
-			.state = s->is_connected ? "UDP-CONNECTED" : "UDP",
+			.state = u->is_ping        ? "PING"
+				 : s->is_connected ? "UDP-CONNECTED"
+						   : "UDP",
 			.remote = s->remote,
 			.rcvq_len = s->charge,
 			.sock = s->user ? u->users.handle(s->user) : 0,

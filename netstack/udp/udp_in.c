@@ -21,14 +21,6 @@
 
 enum { LOOP_IFINDEX = 1 };
 
-/* A parsed datagram: @off octets from the packet's head on, @len octets. */
-struct udp_in {
-	struct ns_endpoint local, remote;
-	uint32_t off, len;
-	uint32_t
-		ifindex; /* of the link it came by, or of that by which its original left to a group */
-};
-
 void udp_dgram_free(struct udp *u, struct udp_dgram *d)
 {
 	for (uint32_t i = 0; i < d->chunk_cnt; i++)
@@ -53,7 +45,9 @@ static bool is_bound_to(const struct udp_sock *s, const struct ns_addr *a)
 
 static bool is_connected_to(const struct udp_sock *s, const struct ns_endpoint *remote)
 {
-	return s->remote.port == remote->port && ns_addr_eq(&s->remote.addr, &remote->addr);
+	/* an answer to an echo request has no port of its own */
+	return (s->remote.port == remote->port || s->udp->is_ping) &&
+	       ns_addr_eq(&s->remote.addr, &remote->addr);
 }
 
 static bool is_bound_by(const struct udp_sock *s, uint32_t ifindex)
@@ -154,8 +148,8 @@ static bool copy_in(struct udp *u, struct udp_dgram *d, const struct pkt *p, uin
 	return true;
 }
 
-static enum drop queue_push(struct udp_sock *s, const struct pkt *p, const struct udp_in *in,
-			    const struct ip_rx *ip, struct mono now)
+enum drop udp_queue_push(struct udp_sock *s, const struct pkt *p, const struct udp_in *in,
+			 const struct ip_rx *ip, struct mono now)
 {
 	struct udp *u = s->udp;
 	struct udp_dgram *d;
@@ -243,7 +237,7 @@ static enum drop deliver_group(struct udp *u, const struct pkt *p, const struct 
 		    (s->is_connected && !is_connected_to(s, &in->remote)) ||
 		    (is_mcast && !udp_sock_hears(s, &in->local.addr, in->ifindex)))
 			continue;
-		r = queue_push(s, p, in, ip, now);
+		r = udp_queue_push(s, p, in, ip, now);
 		if (why != DROP_NONE)
 			why = r;
 	}
@@ -259,7 +253,7 @@ static enum drop deliver(struct udp *u, const struct pkt *p, const struct udp_in
 		return deliver_group(u, p, in, ip, now);
 	s = udp_find(u, &in->local, &in->remote, in->ifindex);
 	if (s)
-		return queue_push(s, p, in, ip, now);
+		return udp_queue_push(s, p, in, ip, now);
 	net_port_unreachable(u->net, p, ip, now);
 	return DROP_UDP_NO_PORT;
 }

@@ -106,6 +106,7 @@ struct udp {
 	struct list socks;
 	struct list starved;
 	uint32_t chunk_cnt, chunk_cap; /* pieces in all receive queues */
+	bool is_ping;                  /* ping.c: ports are identifiers of echo requests */
 	uint32_t bucket_cnt;
 	struct list buckets[];
 };
@@ -129,6 +130,14 @@ struct ns_addr udp_any(const struct udp_sock *s);
 /** udp_tell() - news for the user */
 void udp_tell(const struct udp_sock *s, uint32_t mask, int err);
 
+/* ---- ping.c ---- */
+
+enum { PING_HDR_LEN = 8 }; /* octets */
+
+ns_must_check int ping_check(const struct ns_addr *to, const struct ns_iov *iov, size_t len);
+void ping_header_push(struct pkt *p, const struct ns_iov *iov, const struct ns_addr *src,
+		      const struct ns_addr *dst, uint16_t id);
+
 /* ---- udp_opt.c ---- */
 
 void udp_opt_init(struct udp_sock *s);
@@ -136,6 +145,18 @@ int udp_setopt(void *c, enum ns_sockopt opt, int value);
 int udp_getopt(void *c, enum ns_sockopt opt, int *ret_value);
 
 /* ---- udp_in.c ---- */
+
+/** struct udp_in - a parsed datagram: @off octets from the packet's head on, @len octets */
+struct udp_in {
+	struct ns_endpoint local, remote;
+	uint32_t off, len;
+	uint32_t
+		ifindex; /* of the link it came by, or of that by which its original left to a group */
+};
+
+/** udp_queue_push() - a copy of it for this socket */
+enum drop udp_queue_push(struct udp_sock *s, const struct pkt *p, const struct udp_in *in,
+			 const struct ip_rx *ip, struct mono now);
 
 enum drop udp_input(void *self, struct pkt *p, const struct ip_rx *ip, struct mono now);
 void udp_dgram_free(struct udp *u, struct udp_dgram *d);

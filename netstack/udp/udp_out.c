@@ -34,17 +34,20 @@ struct udp_out {
 	uint32_t hdr_len; /* octets of IP and UDP headers */
 };
 
-/* Payload of @iov into pieces of @p. */
-static int copy_payload(struct udp *u, struct pkt *p, const struct ns_iov *iov, uint32_t iov_cnt)
+/* Payload of @iov but for its first @skip octets into pieces of @p. */
+static int copy_payload(struct udp *u, struct pkt *p, const struct ns_iov *iov, uint32_t iov_cnt,
+			size_t skip)
 {
 	struct chunk *c = NULL;
 	uint32_t used = 0;
 	int r = 0;
 
 	for (uint32_t i = 0; r == 0 && i < iov_cnt; i++) {
-		const uint8_t *from = iov[i].base;
-		size_t left = iov[i].len;
+		size_t over = skip < iov[i].len ? skip : iov[i].len;
+		const uint8_t *from = (const uint8_t *)iov[i].base + over;
+		size_t left = iov[i].len - over;
 
+		skip -= over;
 		while (r == 0 && left > 0) {
 			uint32_t n;
 
@@ -132,11 +135,13 @@ static int find_peer(struct udp_sock *s, const struct ns_dgram_tx *tx, struct ud
 	if (!tx->has_to && !s->is_connected)
 		return -EDESTADDRREQ;
 	o->to = tx->has_to ? tx->to : s->remote;
-	if (o->to.port == 0)
+	if (o->to.port == 0 && !s->udp->is_ping)
 		return -EINVAL;
 	r = udp_peer(s, &o->to.addr, tx->ifindex ? tx->ifindex : s->bind.ifindex, &o->to.addr);
 	o->f = udp_family_of(s, &o->to.addr);
-	o->hdr_len = UDP_HDR_LEN + (ns_addr_is_v4(&o->to.addr) ? IP4_HDR_LEN : IP6_HDR_LEN);
+	o->hdr_len = ns_addr_is_v4(&o->to.addr) ? IP4_HDR_LEN : IP6_HDR_LEN;
+	if (!s->udp->is_ping) /* there the header is part of what the program writes */
+		o->hdr_len += UDP_HDR_LEN;
 	o->is_mcast = ns_addr_is_multicast(&o->to.addr);
 	return r;
 }
@@ -194,8 +199,12 @@ static int check_len(struct udp_sock *s, const struct udp_out *o, size_t len, st
 {
 	bool refuses;
 
+	uint32_t max = NS_DGRAM_MAX;
+
+	if (ns_addr_is_v4(&o->to.addr))
+		max = NS_DGRAM_MAX4 + (s->udp->is_ping ? PING_HDR_LEN : 0);
 	*ret_mtu = path_mtu(s, o, now, &refuses);
-	if (len > (ns_addr_is_v4(&o->to.addr) ? NS_DGRAM_MAX4 : NS_DGRAM_MAX))
+	if (len > max)
 		return -EMSGSIZE;
 	return refuses && len + o->hdr_len > *ret_mtu ? udp_refused(s, &o->to, *ret_mtu) : 0;
 }
@@ -210,13 +219,20 @@ int udp_check(void *c, const struct ns_dgram_tx *tx, uint32_t len, struct mono n
 	return r < 0 ? r : check_len(c, &o, len, now, &mtu);
 }
 
+static uint8_t proto_of(const struct udp *u, const struct ns_addr *to)
+{
+	if (!u->is_ping)
+		return IP_PROTO_UDP;
+	return ns_addr_is_v4(to) ? IP_PROTO_ICMP : IP_PROTO_ICMP6;
+}
+
 /* One packet by @d; Consumes @p. */
 static int emit(struct udp_sock *s, const struct udp_out *o, const struct dst *d, struct pkt *p,
 		bool dont_fragment, struct mono now)
 {
 	struct ip_tx ip = { .src = o->src,
 			    .dst = o->to.addr,
-			    .proto = IP_PROTO_UDP,
+			    .proto = proto_of(s->udp, &o->to.addr),
 			    .ttl = o->ttl,
 			    .tos = o->tos,
 			    .dont_fragment = dont_fragment };
@@ -230,8 +246,12 @@ static struct pkt *build(struct udp_sock *s, const struct udp_out *o, const stru
 	struct udp *u = s->udp;
 	auto_free(pkt) p = pkt_new_tx(&u->core->pkts);
 
-	if (!p || copy_payload(u, p, iov, iov_cnt) < 0)
+	if (!p || copy_payload(u, p, iov, iov_cnt, u->is_ping ? PING_HDR_LEN : 0) < 0)
 		return NULL;
+	if (u->is_ping) {
+		ping_header_push(p, iov, &o->src, &o->to.addr, s->bind.local.port);
+		return take(p);
+	}
 	/* RFC 8200 8.1: over IPv6 there always is one */
 	header_push(p, o, s->bind.local.port, !s->is_no_check || !ns_addr_is_v4(&o->to.addr),
 		    !is_cut);
@@ -246,7 +266,7 @@ static void loop_back(struct udp_sock *s, const struct udp_out *o, const struct 
 	struct pkt *p;
 	uint32_t ifindex = net_link_ifindex(o->dst.link);
 
-	if (net_dst_is_loop(&o->dst) ||
+	if (net_dst_is_loop(&o->dst) || s->udp->is_ping ||
 	    (o->is_mcast && (!o->f->has_mcast_loop || !udp_hears(s->udp, &o->to.addr, ifindex))))
 		return;
 	p = build(s, o, iov, iov_cnt, false);
@@ -289,6 +309,8 @@ int udp_send(void *c, const struct ns_dgram_tx *tx, const struct ns_iov *iov, ui
 	for (uint32_t i = 0; i < iov_cnt; i++)
 		total += iov[i].len;
 	r = find_path(s, tx, &o);
+	if (r == 0 && u->is_ping)
+		r = ping_check(&o.to.addr, iov, total);
 	if (r == 0)
 		r = check_len(s, &o, total, now, &mtu);
 	if (r == 0)

@@ -238,6 +238,11 @@ struct ns_dgram_err {
 
 /** ns_dgram_open() - a UDP socket; bind, setopt, local, remote and close are those of ns_sock_* */
 ns_must_check int ns_dgram_open(struct ns_stack *s, ns_sock *ret_sock);
+/**
+ * ns_ping_open() - an echo socket of ICMP, or of ICMPv6 with @is_v6: a datagram socket whose port is the
+ * identifier and whose datagrams are whole ICMP messages, checksum and identifier made right
+ */
+ns_must_check int ns_ping_open(struct ns_stack *s, bool is_v6, ns_sock *ret_sock);
 /** ns_dgram_connect() - hear and speak to @remote alone; NULL: undo. -ENETUNREACH -EACCES (broadcast) -EADDRNOTAVAIL ... */
 ns_must_check int ns_dgram_connect(struct ns_stack *s, ns_sock h, const struct ns_endpoint *remote);
 /**
