@@ -11,8 +11,8 @@
  *            in the send queue of its connection until it is acknowledged.
  *
  * The socket says what it could not do about the first frame it did not take: a short count now, the
- * reason by the next call. A plain frame that the device's queue had no room for (-ENOBUFS) is lost
- * as on any wire; of a super-frame the same errno says that the kernel refuses it, and link.c cuts it.
+ * reason by the next call. What -ENOBUFS means, a full queue or a refusal, is for the stack to find out
+ * (link/trust.h).
  *
  * Syscalls: #syscalls worker: recvmmsg sendmmsg getsockopt
  */
@@ -100,10 +100,8 @@ static int tx_error(struct drv *d, const struct pkt *p, int err)
 		d->on_blocked(d->ctx);
 		return err;
 	case -ENOBUFS:
-		if (p->gso_type != PKT_GSO_NONE)
-			return err;
-		d->cnt.tx_dropped++;
-		return 1;
+		d->cnt.tx_dropped += p->gso_type == PKT_GSO_NONE;
+		return err;
 	case -EINTR:
 		return -EAGAIN;
 	default:

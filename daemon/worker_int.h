@@ -76,6 +76,8 @@ struct wlink {
 	struct event retry; /* the stack had no frames to receive into: look again */
 	char name[PLAN_NAME_MAX];
 	bool is_wr_added;
+	enum ns_gso_mode mode; /* as it was said last */
+	uint8_t said;          /* bit of each mode that was said */
 };
 
 /** struct worker - the role's state */
@@ -137,6 +139,8 @@ ns_must_check int worker_link_add(struct worker *w, const struct plan_link *pl, 
 ns_must_check int worker_link_set(struct worker *w, const struct plan_link *pl);
 /** worker_link_del() - with its addresses and routes. Return: 0, -ENODEV */
 ns_must_check int worker_link_del(struct worker *w, uint32_t ifindex);
+/** worker_links_modes() - say it when a link began to send in another way; once each way, the counters know how often */
+void worker_links_modes(struct worker *w);
 void worker_links_done(struct worker *w);
 
 /* ---- worker_conf.c ---- */

@@ -153,6 +153,7 @@ int worker_link_add(struct worker *w, const struct plan_link *pl, int fd)
 			       .on_blocked = on_link_blocked,
 			       .ctx = l };
 	memcpy(l->name, pl->name, sizeof(l->name));
+	l->mode = c.gso;
 	c.ops = &l->kind->ops;
 	c.drv = &l->drv;
 	worker_observe_link(l);
@@ -196,6 +197,30 @@ int worker_link_del(struct worker *w, uint32_t ifindex)
 	r = ns_stack_del_link(w->stack, l->drv.link_id);
 	link_close(l);
 	return r;
+}
+
+void worker_links_modes(struct worker *w)
+{
+	static const char *const how[] = { [NS_GSO_NONE] = "one frame a call",
+					   [NS_GSO_SW] = "software segmentation",
+					   [NS_GSO_HW] = "hardware segmentation" };
+
+	for (uint32_t i = 0; i < w->link_cnt; i++) {
+		struct wlink *l = &w->links[i];
+		enum ns_gso_mode mode;
+
+		if (!l->is_used)
+			continue;
+		mode = ns_stack_link_mode(w->stack, l->drv.link_id);
+		if (mode == l->mode)
+			continue;
+		l->mode = mode;
+		if (l->said & 1u << mode)
+			continue;
+		l->said |= (uint8_t)(1u << mode);
+		log_notice("the device of link %s refuses super-frames or takes them again: %s",
+			   l->name, how[mode]);
+	}
 }
 
 void worker_links_done(struct worker *w)

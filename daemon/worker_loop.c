@@ -87,6 +87,7 @@ static bool end_turn(struct worker *w)
 		is_more |= wsock_pump_all(w);
 	}
 	ns_stack_output(w->stack, w->now);
+	worker_links_modes(w);
 	/* packets to ourselves were delivered by the output */
 	is_more |= wsock_events(w);
 	if (ipc_uncork(&w->agent) < 0)

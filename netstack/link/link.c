@@ -16,9 +16,10 @@
  * link_output(). Errors of the driver are about the first frame:
  *
  *   -EAGAIN            keep everything until link_writable()
- *   -EINVAL -ENOBUFS   about a frame that asks something of the device (segments, a checksum): the
- *                      link falls back to software for good, what is prepared is prepared again.
- *                      Some kernels refuse valid super-frames, some only later than the first
+ *   -EINVAL -ENOBUFS   about a frame that asks something of the device (segments, a checksum): it is
+ *                      done in software, for this frame, for a while, or for good; trust.h decides.
+ *                      Some kernels refuse valid super-frames, some only later than the first, and a
+ *                      qdisc says -ENOBUFS of any frame that finds it full
  *   -EMSGSIZE          this frame is lost and counted
  *   -ENETDOWN -ENXIO   all that waits is lost and counted
  *   anything else      this frame is lost and counted
@@ -218,6 +219,27 @@ static void fill_ready(struct link *l, uint32_t want)
 	}
 }
 
+/* In software what the first frame asks of the device; its pieces take its place. */
+static void cut_first(struct link *l)
+{
+	struct pkt *p = pktq_pop(&l->ready);
+	struct pktq pieces;
+
+	stat_inc(l->stats, STAT_LINK_GSO_FULL);
+	pktq_init(&pieces);
+	if (p->gso_segs <= 1) {
+		offload_fill_csum(p);
+		pktq_push(&pieces, p);
+	} else {
+		if (offload_cut(p, l->pkts, &pieces) < 0)
+			drop_count(l->stats, DROP_NO_MEMORY);
+		pkt_free(p);
+	}
+	list_splice(&pieces.head, &l->ready.head);
+	list_splice(&l->ready.head, &pieces.head);
+	l->ready.cnt += pieces.cnt;
+}
+
 /* The device does not do what it said: cut and sum in software from here on. */
 static void fall_back(struct link *l)
 {
@@ -243,10 +265,16 @@ static void on_error(struct link *l, int err)
 		break;
 	case EINVAL:
 	case ENOBUFS:
-		if (asks_device && l->mode == NS_GSO_HW)
-			fall_back(l);
-		else
-			lose_first(l, STAT_LINK_TX_REFUSED);
+		if (asks_device && l->mode == NS_GSO_HW) {
+			if (trust_refused(&l->trust, err) == TRUST_CUT_IT)
+				cut_first(l);
+			else
+				fall_back(l);
+			break;
+		}
+		if (err == -ENOBUFS)
+			trust_overload(&l->trust);
+		lose_first(l, STAT_LINK_TX_REFUSED);
 		break;
 	case EMSGSIZE:
 		lose_first(l, STAT_LINK_TX_TOO_LONG);
@@ -264,13 +292,19 @@ static void on_error(struct link *l, int err)
 static void on_sent(struct link *l, uint32_t cnt)
 {
 	NS_BUG_ON(cnt > l->ready.cnt);
+	if (trust_is_over(&l->trust, cnt)) {
+		stat_inc(l->stats, STAT_LINK_GSO_AGAIN);
+		l->mode = l->config.gso;
+	}
 	while (cnt-- > 0) {
 		struct pkt *p = pktq_pop(&l->ready);
 
 		stat_inc(l->stats, STAT_LINK_TX_FRAMES);
 		stat_add(l->stats, STAT_LINK_TX_OCTETS, pkt_len(p));
-		if (p->gso_segs > 1)
+		if (p->gso_segs > 1) {
 			stat_inc(l->stats, STAT_LINK_TX_GSO);
+			trust_accepted(&l->trust);
+		}
 		pkt_free(p);
 	}
 }

@@ -9,6 +9,7 @@
 #include "base/pool.h"
 #include "base/stats.h"
 #include "buf/pkt.h"
+#include "link/trust.h"
 #include "ns/link.h"
 
 enum {
@@ -20,8 +21,10 @@ enum {
 struct link {
 	uint32_t id;
 	struct ns_link_config
-		config;        /* follows ns_stack_set_link(), is_up ns_stack_set_link_up() */
-	enum ns_gso_mode mode; /* how frames leave now; only ever gets weaker */
+		config; /* follows ns_stack_set_link(), is_up ns_stack_set_link_up() */
+	enum ns_gso_mode
+		mode; /* how frames leave now; weaker than @config asks while the device is not trusted */
+	struct gso_trust trust; /* in the device */
 	bool is_loop;
 	bool is_gone;    /* removed: down, without a name, until another takes its place */
 	bool is_blocked; /* the driver said -EAGAIN: wait for link_writable() */

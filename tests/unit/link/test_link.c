@@ -135,7 +135,100 @@ static void refuse_with(int err)
 START_TEST(a_refused_super_frame_is_cut_and_the_link_falls_back)
 {
 	refuse_with(-EINVAL);
-	refuse_with(-ENOBUFS);
+}
+END_TEST
+
+/* Device at the limit of its queue: super-frames do not fit, their pieces do. */
+static void send_supers(uint32_t cnt)
+{
+	for (uint32_t i = 0; i < cnt; i++) {
+		queue(1, 2 * RIG_MSS);
+		link_flush(rig.link);
+		for (uint32_t k = 0; k < rig.frame_cnt; k++)
+			free(rig.frames[k].data);
+		rig.frame_cnt = rig.call_cnt = 0;
+	}
+}
+
+START_TEST(a_full_queue_costs_one_cut_and_no_mode)
+{
+	use_mode(NS_GSO_HW);
+	queue(1, 100);
+	queue(1, 10 * RIG_MSS);
+	queue(1, 200);
+	rig.super_err = -ENOBUFS;
+	link_flush(rig.link);
+	ck_assert_uint_eq(rig.frame_cnt, 12); /* nothing lost, order kept */
+	ck_assert_uint_eq(rig.frames[0].len, RIG_HDR_LEN + 100);
+	ck_assert_uint_eq(rig.frames[10].len, RIG_HDR_LEN + RIG_MSS);
+	ck_assert_uint_eq(rig.frames[11].len, RIG_HDR_LEN + 200);
+	ck_assert_int_eq(rig.link->mode, NS_GSO_HW);
+	ck_assert_uint_eq(rig_stat(&rig, STAT_LINK_GSO_FALLBACK), 0);
+	ck_assert_uint_eq(rig_stat(&rig, STAT_LINK_GSO_FULL), 1);
+	rig.super_err = 0;
+	send_supers(1);
+	ck_assert_uint_eq(rig_stat(&rig, STAT_LINK_TX_GSO), 1);
+}
+END_TEST
+
+START_TEST(refusals_in_a_row_make_a_pause_after_which_the_device_is_asked_again)
+{
+	use_mode(NS_GSO_HW);
+	rig.super_err = -ENOBUFS;
+	send_supers(TRUST_FULL_MAX - 1);
+	ck_assert_int_eq(rig.link->mode, NS_GSO_HW);
+	send_supers(1);
+	ck_assert_int_eq(rig.link->mode, NS_GSO_SW);
+	ck_assert_uint_eq(rig_stat(&rig, STAT_LINK_GSO_FALLBACK), 1);
+	send_supers(TRUST_PAUSE_MIN / 2 - 2); /* two frames each, and two are out already */
+	ck_assert_int_eq(rig.link->mode, NS_GSO_SW);
+	rig.super_err = 0;
+	send_supers(2);
+	ck_assert_int_eq(rig.link->mode, NS_GSO_HW);
+	ck_assert_uint_eq(rig_stat(&rig, STAT_LINK_GSO_AGAIN), 1);
+	ck_assert_uint_eq(rig.link->trust.full_cnt, 0);
+}
+END_TEST
+
+/* ---- the decision alone ---- */
+
+START_TEST(trust_is_lost_by_refusals_in_a_row_only)
+{
+	struct gso_trust t = { 0 };
+
+	for (int round = 0; round < 3; round++) {
+		for (int i = 1; i < TRUST_FULL_MAX; i++)
+			ck_assert_int_eq(trust_refused(&t, -ENOBUFS), TRUST_CUT_IT);
+		if (round == 0)
+			trust_accepted(&t);
+		else
+			trust_overload(&t);
+	}
+	ck_assert_int_eq(trust_refused(&t, -EINVAL), TRUST_FOR_GOOD);
+	ck_assert_uint_eq(t.left, 0);
+	ck_assert(!trust_is_over(&t, UINT32_MAX)); /* for good */
+}
+END_TEST
+
+START_TEST(pauses_double_until_the_device_takes_one)
+{
+	struct gso_trust t = { 0 };
+	uint32_t pause = TRUST_PAUSE_MIN;
+
+	for (int i = 1; i < TRUST_FULL_MAX; i++)
+		(void)trust_refused(&t, -ENOBUFS);
+	for (int round = 0; round < 20; round++) {
+		ck_assert_int_eq(trust_refused(&t, -ENOBUFS), TRUST_PAUSE);
+		ck_assert(!trust_is_over(&t, pause - 1));
+		ck_assert(trust_is_over(&t, 1));
+		ck_assert(!trust_is_over(&t, 1)); /* once */
+		pause = ns_min_u(pause * 2, TRUST_PAUSE_MAX);
+	}
+	trust_accepted(&t);
+	for (int i = 1; i < TRUST_FULL_MAX; i++)
+		ck_assert_int_eq(trust_refused(&t, -ENOBUFS), TRUST_CUT_IT);
+	ck_assert_int_eq(trust_refused(&t, -ENOBUFS), TRUST_PAUSE);
+	ck_assert_uint_eq(t.left, TRUST_PAUSE_MIN);
 }
 END_TEST
 
@@ -286,6 +379,10 @@ Suite *link_suite(void)
 	tcase_add_test(t, a_driver_without_room_keeps_frames_until_writable);
 	tcase_add_test(t, a_short_count_goes_on_with_the_next_frame_in_order);
 	tcase_add_test(t, a_refused_super_frame_is_cut_and_the_link_falls_back);
+	tcase_add_test(t, a_full_queue_costs_one_cut_and_no_mode);
+	tcase_add_test(t, refusals_in_a_row_make_a_pause_after_which_the_device_is_asked_again);
+	tcase_add_test(t, trust_is_lost_by_refusals_in_a_row_only);
+	tcase_add_test(t, pauses_double_until_the_device_takes_one);
 	tcase_add_test(t, a_refused_partial_checksum_is_completed_in_software);
 	tcase_add_test(t, a_plain_frame_that_is_refused_is_lost_alone_and_counted);
 	tcase_add_test(t, a_device_that_is_down_loses_what_waits_and_lives_on);
