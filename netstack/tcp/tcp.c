@@ -57,6 +57,7 @@ struct tcp *tcp_new(struct ns_core *core, struct net *net, const struct user_ops
 	tcp_timewait_init(t);
 	tcp_isn_init(t);
 	tcp_cookie_init(t);
+	tcp_fastopen_init(t);
 	t->orphan_max = ns_max_u(lim->sockets / 4, 64);
 	return t;
 }

@@ -245,6 +245,8 @@ enum step tcp_ack_in(struct tcp_arrival *a)
 		c->ts_recent_at = a->now;
 	}
 	c->ack_rx_at = a->now;
+	if (c->tfo.is_pending)
+		tcp_fastopen_acked(c, s, a->now);
 	ack_octets(c, s, is_later, a->now);
 	return tcp_fin_acked(c) ? ack_fin(a) : STEP_NEXT;
 }

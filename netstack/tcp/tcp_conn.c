@@ -35,6 +35,7 @@ struct tcp_conn *tcp_conn_new(struct tcp *t)
 	list_init(&c->bind.conn_hash);
 	list_init(&c->dirty_node);
 	list_init(&c->accept_node);
+	list_init(&c->tfo.node);
 	list_init(&c->recs);
 	list_init(&c->by_tx);
 	list_init(&c->islands);
@@ -79,6 +80,7 @@ void tcp_conn_free(struct tcp_conn *c)
 /** tcp_conn_detach() - off the wire: no timers, no four-tuple, nothing to send or to reassemble */
 void tcp_conn_detach(struct tcp_conn *c)
 {
+	tcp_fastopen_end(c);
 	tcp_timers_cancel(c);
 	if (tcp_has(c, TCP_F_HASHED))
 		demux_del_conn(c->t->demux, &c->dc);
@@ -193,6 +195,9 @@ void tcp_conn_start(struct tcp_conn *c, struct mono now)
 	c->eor_cnt = 0;
 	c->urg.has_rcv = c->urg.has_snd = false;
 	c->ecn = (struct tcp_ecn){ .mode = TCP_ECN_OFF };
+	c->tfo.is_early = c->tfo.is_deferred = c->tfo.is_data_acked = c->tfo.may_ask = false;
+	c->tfo.sent_len = 0;
+	c->tfo.opt.has = false;
 	c->probe_backoff = 0;
 	c->progress = c->rx_at = c->data_rx_at = c->ack_rx_at = c->data_tx_at = now;
 	tcp_rtt_init(c);

@@ -300,13 +300,14 @@ static void syn_sent_syn(struct tcp_conn *c, struct tcp_seg *s, struct mono now)
 	tcp_window_in(c, s);
 	if (!(s->flags & TCP_ACK)) {
 		tcp_ecn_enter(c, tcp_ecn_agree(c->t, tcp_seg_ace(s)), s->ecn);
+		c->snd_nxt = seq_add(c->iss, 1); /* octets of our SYN go again */
 		tcp_set_state(c, TCP_SYN_RCVD, "SYN crossed ours");
 		c->flags |= TCP_F_SYN_DUE;
 		tcp_conn_dirty(c);
 		return;
 	}
 	tcp_ecn_answered(c, s);
-	c->snd_una = s->ack;
+	tcp_fastopen_answered(c, s);
 	if (c->syn_retries == 0)
 		tcp_rtt_sample(c, mono_since(now, c->syn_at));
 	tcp_set_state(c, TCP_ESTABLISHED, "SYN-ACK");
@@ -367,6 +368,12 @@ enum drop tcp_conn_input(struct tcp_conn *c, struct tcp_seg *s, struct mono now)
 		return DROP_TCP_NO_CONN;
 	}
 	c->meter.segs_in += s->seg_cnt;
+	if (c->tfo.is_pending && (s->flags & (TCP_SYN | TCP_ACK | TCP_RST)) == TCP_SYN &&
+	    seq_eq(s->seq, c->irs)) { /* the peer missed our SYN-ACK */
+		c->flags |= TCP_F_SYN_DUE;
+		tcp_conn_dirty(c);
+		return DROP_NONE;
+	}
 	if (c->state == TCP_SYN_SENT) {
 		a.drop = syn_sent_input(c, s, now);
 		tcp_conn_reap(c);

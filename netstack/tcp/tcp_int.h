@@ -31,6 +31,7 @@
  *   tcp_rcv.c      text, window, when to ACK        tcp_reasm.c    out-of-order islands
  *   tcp_ecn.c tcp_accecn.c  congestion told by routers
  *   tcp_urg.c      urgent data                      tcp_mtup.c     what the path takes
+ *   tcp_fastopen.c octets in the SYN
  *   tcp_rtt.c tcp_isn.c tcp_seg.c tcp_fsm.c tcp_cc.c cc_*.c
  *
  * Ownership
@@ -82,6 +83,7 @@ enum {
 	TCP_OOO_MAX = 512,        /* islands of one connection */
 	TCP_OOO_POOL = 1 << 16,   /* of one stack */
 	TCP_HALFOPEN_POOL = 8192, /* of one stack */
+	TCP_TFO_SERVERS = 256,    /* of one stack, whose cookies are remembered */
 	TCP_SYNQ_MIN = 128,       /* half-open of one listener, however small its backlog */
 	TCP_ORPHAN_RETRIES = 8,   /* linux tcp_orphan_retries() */
 	TCP_QUICK_ACKS = 16,      /* linux TCP_MAX_QUICKACKS */
@@ -244,6 +246,38 @@ struct tcp_mtup {
 	bool is_sending;       /* what leaves now is the probe: whole, in a record of its own */
 };
 
+/** enum tcp_tfo_verdict - what a SYN is worth, see tcp_fastopen.c */
+enum tcp_tfo_verdict {
+	TCP_TFO_NONE,  /* an ordinary one */
+	TCP_TFO_GRANT, /* an ordinary one that gets a cookie */
+	TCP_TFO_OPEN,  /* its octets are taken */
+};
+
+/** struct tcp_tfo - octets in the SYN of a connection (RFC 7413) */
+struct tcp_tfo {
+	struct list node;       /* in tcp_listener.tfo_q while @l */
+	struct tcp_listener *l; /* server: is one of those it counts */
+	uint32_t queue_max;     /* of a listener: TCP_FASTOPEN */
+	uint32_t sent_len;      /* client: octets that left with the SYN */
+	struct tcp_tfo_opt opt; /* client: what the SYN says */
+	bool is_asked_for;      /* client: TCP_FASTOPEN_CONNECT */
+	bool may_ask;           /* client: a cookie of the SYN-ACK is remembered */
+	bool is_early;          /* client: the program was told before anything was sent */
+	bool is_deferred;       /* client: the SYN waits for octets */
+	bool is_pending;        /* server: open, the SYN-ACK is not acknowledged */
+	bool is_data_acked;     /* octets of the SYN were taken */
+};
+
+/** struct tcp_tfo_server - what a client remembers of a server */
+struct tcp_tfo_server {
+	struct ns_addr addr; /* any: empty */
+	uint8_t cookie[TCP_TFO_MAX];
+	uint8_t cookie_len;
+	uint8_t loss_cnt; /* SYNs with octets in a row that were not answered */
+	uint16_t mss;     /* of its SYN-ACK */
+	struct mono lost_at;
+};
+
 /** struct tcp_ooo - an island of octets [start, end) beyond a hole */
 struct tcp_ooo {
 	struct list node;
@@ -257,6 +291,8 @@ struct tcp_listener {
 	struct list accept_q; /* struct tcp_conn.accept_node, oldest first */
 	struct list syn_q;    /* struct tcp_halfopen.node, oldest first */
 	uint32_t accept_cnt, syn_cnt;
+	struct list tfo_q; /* struct tcp_conn.tfo.node */
+	uint32_t tfo_cnt;
 	struct mono cookies_until; /* acknowledgements of cookies are looked for; 0: never */
 	uint32_t backlog;
 };
@@ -275,9 +311,10 @@ struct tcp_halfopen {
 	uint16_t adv_mss;
 	uint8_t snd_wscale, rcv_wscale;
 	bool has_ts, has_sack, has_wscale;
-	bool no_ect;      /* accurate ECN: a SYN or SYN-ACK went without */
-	uint8_t ecn_mode; /* enum tcp_ecn_mode */
-	uint8_t syn_ecn;  /* code point of the last SYN */
+	bool no_ect;            /* accurate ECN: a SYN or SYN-ACK went without */
+	uint8_t ecn_mode;       /* enum tcp_ecn_mode */
+	uint8_t syn_ecn;        /* code point of the last SYN */
+	struct tcp_tfo_opt tfo; /* cookie that the SYN-ACK brings */
 	bool no_accecn_option;
 	bool is_acked; /* the ACK came, TCP_DEFER_ACCEPT still waits for octets */
 	uint8_t retries;
@@ -440,6 +477,7 @@ struct tcp_conn { /* NOLINT(clang-analyzer-optin.performance.Padding) */
 	uint32_t recover_fs, prr_delivered, prr_out;
 	struct seq cwnd_seq;
 	struct tcp_ecn ecn;
+	struct tcp_tfo tfo;
 	uint32_t flight_max;
 
 	/* round trip, see tcp_rtt.c */
@@ -504,7 +542,8 @@ struct tcp {
 	struct list conns, dirty;
 	struct list tws;
 	struct timer tw_timer;
-	struct hash_key isn_key, ts_key, cookie_key[2];
+	struct hash_key isn_key, ts_key, cookie_key[2], tfo_key[2];
+	struct tcp_tfo_server tfo_servers[TCP_TFO_SERVERS];
 	uint32_t next_id;
 	uint32_t orphan_cnt, orphan_max;
 	struct mono challenge_second;
@@ -794,6 +833,7 @@ uint64_t tcp_rto_ns(const struct tcp_conn *c);
 enum step tcp_text_in(struct tcp_arrival *a);
 enum step tcp_fin_in(struct tcp_arrival *a);
 void tcp_rcv_start(struct tcp_conn *c);
+void tcp_rcv_syn_text(struct tcp_conn *c, const struct tcp_seg *syn, struct mono now);
 uint8_t tcp_rcv_wscale_for(uint32_t max_len);
 uint16_t tcp_rcv_offer(struct tcp_conn *c, bool is_syn);
 bool tcp_rcv_update_due(const struct tcp_conn *c);
@@ -861,6 +901,20 @@ void tcp_ecn_answered(struct tcp_conn *c, const struct tcp_seg *s);
 void tcp_ecn_out(struct tcp_conn *c, bool is_new, uint32_t len, struct tcp_emit *e, uint8_t *tos);
 void tcp_ecn_text(struct tcp_conn *c, const struct tcp_seg *s);
 bool tcp_ecn_is_echo(const struct tcp_conn *c, const struct tcp_seg *s);
+
+/* --- tcp_fastopen.c ------------------------------------------------------------------------- */
+
+void tcp_fastopen_init(struct tcp *t);
+void tcp_fastopen_grant(const struct tcp *t, const struct tcp_seg *s, struct tcp_tfo_opt *ret_o);
+enum tcp_tfo_verdict tcp_fastopen_judge(const struct tcp_conn *lc, const struct tcp_seg *s);
+void tcp_fastopen_begin(struct tcp_conn *c, struct tcp_listener *l);
+void tcp_fastopen_end(struct tcp_conn *c);
+void tcp_fastopen_acked(struct tcp_conn *c, const struct tcp_seg *s, struct mono now);
+void tcp_fastopen_connect(struct tcp_conn *c, struct mono now);
+uint32_t tcp_fastopen_len(const struct tcp_conn *c);
+void tcp_fastopen_sent(struct tcp_conn *c, uint32_t len);
+void tcp_fastopen_lost(struct tcp_conn *c, struct mono now);
+void tcp_fastopen_answered(struct tcp_conn *c, const struct tcp_seg *s);
 
 /* --- tcp_accecn.c -------------------------------------------------------------------------- */
 

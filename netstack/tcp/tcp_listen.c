@@ -68,6 +68,7 @@ static void send_synack_at(struct tcp_halfopen *h, uint32_t ts_val, struct mono 
 			.sack_ok = h->has_sack,
 			.has_wscale = h->has_wscale,
 			.wscale = h->rcv_wscale,
+			.tfo = h->tfo,
 		},
 	};
 
@@ -171,7 +172,7 @@ static void halfopen_init(struct tcp_halfopen *h, struct tcp_conn *lc, const str
 
 /* A new half-open object for the SYN @s. */
 static enum drop halfopen_new(struct tcp_conn *lc, const struct tcp_seg *s, const struct seq *iss,
-			      struct mono now)
+			      bool is_granted, struct mono now)
 {
 	struct tcp *t = lc->t;
 	struct tcp_halfopen *h;
@@ -184,6 +185,8 @@ static enum drop halfopen_new(struct tcp_conn *lc, const struct tcp_seg *s, cons
 		return DROP_TCP_SYN_QUEUE;
 	halfopen_init(h, lc, s, &d);
 	h->iss = iss ? *iss : tcp_isn(t, &h->dc.key, now);
+	if (is_granted)
+		tcp_fastopen_grant(t, s, &h->tfo);
 	h->since = now;
 	if (demux_add_conn(t->demux, &h->dc) < 0) {
 		pool_put(&t->halfopen_pool, h);
@@ -320,6 +323,41 @@ static enum drop enqueue(struct tcp_listener *l, struct tcp_conn *c, struct tcp_
 	return d;
 }
 
+/* RFC 7413 4.2.2 step 2: the octets of a SYN are the program's before the handshake is over. */
+static enum drop open_fast(struct tcp_conn *lc, const struct tcp_seg *s, const struct seq *iss,
+			   struct mono now)
+{
+	struct tcp_listener *l = lc->listener;
+	struct tcp *t = lc->t;
+	struct tcp_halfopen h;
+	struct tcp_conn *c;
+	struct dst d;
+
+	if (net_route(t->net, &s->remote.addr, &s->local.addr, &d) < 0)
+		return DROP_IP_NO_ROUTE;
+	halfopen_init(&h, lc, s, &d);
+	h.iss = iss ? *iss : tcp_isn(t, &h.dc.key, now);
+	h.since = now;
+	c = grow_up(&h, now);
+	if (!c)
+		return DROP_NO_MEMORY;
+	NS_BUG_ON(tcp_conn_hash(c) < 0);
+	tcp_set_state(c, TCP_SYN_RCVD, "SYN with a cookie");
+	c->parent = l;
+	list_push(&l->accept_q, &c->accept_node);
+	l->accept_cnt++;
+	c->snd_una = c->snd_nxt;
+	c->snd_wl1 = s->seq;
+	c->snd_wl2 = c->snd_una;
+	tcp_set_state(c, TCP_ESTABLISHED, "fast open");
+	tcp_conn_established(c, now);
+	tcp_fastopen_begin(c, l);
+	tcp_rcv_syn_text(c, s, now);
+	c->flags |= TCP_F_SYN_DUE;
+	tcp_conn_dirty(c);
+	return DROP_NONE;
+}
+
 /* An ACK that belongs to nothing, after cookies were sent: is it the answer to one? */
 static enum drop cookie_in(struct tcp_conn *lc, struct tcp_seg *s, struct mono now)
 {
@@ -365,7 +403,7 @@ static enum drop cookie_in(struct tcp_conn *lc, struct tcp_seg *s, struct mono n
  * @iss:	Sequence number to start from (TIME-WAIT reuse), NULL: choose
  * @now:	Time of arrival
  *
- * Octets and urgent pointer of a SYN are not kept; the peer sends them again.
+ * Octets of a SYN are kept when its cookie is right (RFC 7413), else the peer sends them again.
  *
  * Return: DROP_NONE, or why it was dropped
  */
@@ -373,6 +411,7 @@ enum drop tcp_listen_input(struct tcp_conn *lc, struct tcp_seg *s, const struct 
 			   struct mono now)
 {
 	const struct tcp_listener *l = lc->listener;
+	enum tcp_tfo_verdict verdict;
 	enum drop d;
 
 	if (s->flags & TCP_RST) /* first */
@@ -387,9 +426,12 @@ enum drop tcp_listen_input(struct tcp_conn *lc, struct tcp_seg *s, const struct 
 		return DROP_TCP_BAD_FLAGS;
 	if (is_accept_queue_full(l))
 		return DROP_TCP_ACCEPT_QUEUE;
+	verdict = tcp_fastopen_judge(lc, s);
+	if (verdict == TCP_TFO_OPEN)
+		return open_fast(lc, s, iss, now);
 	d = DROP_TCP_SYN_QUEUE;
 	if (has_syn_room(l))
-		d = halfopen_new(lc, s, iss, now);
+		d = halfopen_new(lc, s, iss, verdict == TCP_TFO_GRANT, now);
 	/* a four-tuple in TIME-WAIT needs a number beyond its last one: a cookie is none */
 	return d == DROP_TCP_SYN_QUEUE && !iss ? send_cookie(lc, s, now) : d;
 }
@@ -524,6 +566,7 @@ int tcp_listen_start(struct tcp_conn *c, int backlog)
 		*l = (struct tcp_listener){ .c = c };
 		list_init(&l->accept_q);
 		list_init(&l->syn_q);
+		list_init(&l->tfo_q);
 		c->listener = l;
 		tcp_set_state(c, TCP_LISTEN, "listen");
 	}
@@ -549,6 +592,12 @@ void tcp_listen_stop(struct tcp_conn *c, struct mono now, bool is_quiet)
 		if (!is_quiet && child->state != TCP_CLOSED)
 			tcp_conn_reset(child, -ECONNABORTED, "listener closed", now);
 		tcp_conn_free(child);
+	}
+	while (!list_is_empty(&l->tfo_q)) {
+		struct tcp_conn *early = list_entry(l->tfo_q.next, struct tcp_conn, tfo.node);
+
+		list_del(&early->tfo.node);
+		early->tfo.l = NULL;
 	}
 	while (!list_is_empty(&l->syn_q))
 		halfopen_free(c->t, list_entry(l->syn_q.next, struct tcp_halfopen, node));

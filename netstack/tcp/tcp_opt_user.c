@@ -214,6 +214,13 @@ int tcp_setopt(void *conn, enum ns_sockopt opt, int value)
 		return 0;
 	case NS_TCP_CONGESTION:
 		return set_congestion(c, value);
+	case NS_TCP_FASTOPEN:
+		c->tfo.queue_max = ns_min_u(value < 0 ? 0 : (unsigned)value,
+					    tcp_knob_u(c->t, NS_KNOB_somaxconn));
+		return 0;
+	case NS_TCP_FASTOPEN_CONNECT:
+		c->tfo.is_asked_for = value != 0;
+		return 0;
 	case NS_SO_MAX_PACING_RATE:
 		tcp_pace_set_max(c, value == -1 ? TCP_PACE_UNLIMITED : (uint32_t)value);
 		return 0;
@@ -318,6 +325,12 @@ int tcp_getopt(void *conn, enum ns_sockopt opt, int *ret_value)
 		break;
 	case NS_TCP_CONGESTION:
 		v = c->congestion;
+		break;
+	case NS_TCP_FASTOPEN:
+		v = (int)c->tfo.queue_max;
+		break;
+	case NS_TCP_FASTOPEN_CONNECT:
+		v = c->tfo.is_asked_for;
 		break;
 	case NS_SO_MAX_PACING_RATE:
 		v = c->pace.max_rate > UINT32_MAX ? -1 : (int)(uint32_t)c->pace.max_rate;

@@ -305,14 +305,17 @@ static int send_new(struct tcp_conn *c, bool *ret_is_limited, struct mono now)
 static enum visit send_syn(struct tcp_conn *c, struct mono now)
 {
 	uint8_t flags = c->state == TCP_SYN_SENT ? TCP_SYN : TCP_SYN | TCP_ACK;
+	int n;
 
 	if (!tcp_has(c, TCP_F_SYN_DUE)) {
 		if (tcp_has(c, TCP_F_ACK_NOW) && c->state == TCP_SYN_RCVD)
 			(void)tcp_send_ack(c, now);
 		return VISIT_DONE;
 	}
-	if (tcp_xmit(c, c->iss, 0, flags, now) < 0)
+	n = tcp_xmit(c, c->iss, c->state == TCP_SYN_SENT ? tcp_fastopen_len(c) : 0, flags, now);
+	if (n < 0)
 		return VISIT_BLOCKED;
+	tcp_fastopen_sent(c, (uint32_t)n);
 	c->flags &= ~TCP_F_SYN_DUE;
 	c->syn_at = now;
 	if (!timer_is_armed(&c->rto_timer))
@@ -477,6 +480,8 @@ static enum visit visit(struct tcp_conn *c, struct mono now)
 	}
 	if (TCP_IN(c->state, TCPF_OPENING))
 		return send_syn(c, now);
+	if (tcp_has(c, TCP_F_SYN_DUE) && send_syn(c, now) == VISIT_BLOCKED)
+		return VISIT_BLOCKED; /* open by RFC 7413: its SYN-ACK goes first */
 	tcp_pmtu_sync(c, now);
 	return visit_open(c, now);
 }

@@ -186,8 +186,8 @@ void tcp_tlp_schedule(struct tcp_conn *c, struct mono now)
 	uint64_t pto_ns = TCP_PTO_INITIAL_NS;
 	struct mono rto = c->rto_timer.when;
 
-	if (!tcp_has(c, TCP_F_SACK) || c->ca != TCP_CA_OPEN || c->sacked_len || c->tlp.is_out ||
-	    tcp_flight(c) == 0) {
+	if (!tcp_has(c, TCP_F_SACK) || c->tfo.is_pending || c->ca != TCP_CA_OPEN || c->sacked_len ||
+	    c->tlp.is_out || tcp_flight(c) == 0) {
 		tcp_timer_stop(c, &c->pto_timer);
 		return;
 	}

@@ -231,6 +231,23 @@ static void in_order(struct tcp_arrival *a)
 	tcp_conn_tell(c, NS_EV_IN | tcp_urg_news(c), 0);
 }
 
+/** tcp_rcv_syn_text() - RFC 7413 4.2.2: the octets of a SYN whose cookie was right; beyond the window they come again */
+void tcp_rcv_syn_text(struct tcp_conn *c, const struct tcp_seg *syn, struct mono now)
+{
+	struct tcp_seg text = *syn;
+	struct tcp_arrival a = { .c = c, .s = &text, .now = now };
+	uint32_t wnd = tcp_rcv_wnd(c);
+
+	text.seq = c->rcv_nxt;
+	text.flags &= (uint8_t) ~(TCP_SYN | TCP_FIN);
+	if (text.len > wnd)
+		tcp_seg_trim_back(&text, text.len - wnd);
+	if (text.len == 0)
+		return;
+	in_order(&a);
+	c->tfo.is_data_acked = true;
+}
+
 static void out_of_order(struct tcp_arrival *a)
 {
 	struct tcp_conn *c = a->c;

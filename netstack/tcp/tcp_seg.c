@@ -32,6 +32,7 @@ enum {
 	OPT_SACK_OK = 4,
 	OPT_SACK = 5,
 	OPT_TS = 8,
+	OPT_TFO = 34,      /* RFC 7413 4.1.1 */
 	OPT_ACCECN0 = 172, /* RFC 9768 3.2.3 */
 	OPT_ACCECN1 = 174,
 
@@ -40,6 +41,8 @@ enum {
 	OPT_SACK_OK_LEN = 2,
 	OPT_TS_LEN = 10,
 	OPT_SACK_BLOCK_LEN = 8,
+	OPT_TFO_LEN = 2,
+	OPT_TFO_MIN = 4,
 	OPT_ACCECN_LEN = 2,
 	OPT_ACCECN_FIELD_LEN = 3,
 	OPT_ACCECN_FIELDS = 3,
@@ -59,6 +62,17 @@ static void sack_parse(const uint8_t *at, uint32_t len, struct tcp_opts *o)
 			(struct tcp_sack_block){ seq(get32(at)), seq(get32(at + 4)) };
 		at += OPT_SACK_BLOCK_LEN;
 	}
+}
+
+/* RFC 7413 4.1.1: 4 to 16 octets, an even number; others are no cookie */
+static void tfo_parse(const uint8_t *at, uint32_t len, struct tcp_tfo_opt *o)
+{
+	len -= OPT_TFO_LEN;
+	if (o->has || (len && (len < OPT_TFO_MIN || len > TCP_TFO_MAX || len % 2)))
+		return;
+	o->has = true;
+	o->len = (uint8_t)len;
+	memcpy(o->v, at + OPT_TFO_LEN, len);
 }
 
 /* RFC 9768 3.2.3: as many whole counters as there are, what is beyond them is padding */
@@ -102,6 +116,9 @@ static void opt_parse(const uint8_t *at, uint32_t len, struct tcp_opts *o)
 			o->ts_val = get32(at + 2);
 			o->ts_ecr = get32(at + 6);
 		}
+		break;
+	case OPT_TFO:
+		tfo_parse(at, len, &o->tfo);
 		break;
 	case OPT_ACCECN0:
 	case OPT_ACCECN1:
@@ -252,6 +269,23 @@ static uint8_t *put_kind(uint8_t *at, uint8_t kind, uint32_t len)
 	return put8(at, (uint8_t)len);
 }
 
+static uint32_t tfo_len(const struct tcp_tfo_opt *o)
+{
+	return o->has ? (uint32_t)OPT_TFO_LEN + o->len : 0;
+}
+
+/* With its padding in front. */
+static uint8_t *put_tfo(uint8_t *at, const struct tcp_tfo_opt *o)
+{
+	if (!o->has)
+		return at;
+	for (uint32_t len = tfo_len(o); len % 4; len++)
+		at = put8(at, OPT_NOP);
+	at = put_kind(at, OPT_TFO, tfo_len(o));
+	memcpy(at, o->v, o->len);
+	return at + o->len;
+}
+
 static uint32_t accecn_len(const struct tcp_accecn_opt *o)
 {
 	return o->has ? (uint32_t)OPT_ACCECN_LEN + o->cnt * (uint32_t)OPT_ACCECN_FIELD_LEN : 0;
@@ -293,7 +327,7 @@ static uint8_t *put_syn_opts(uint8_t *at, const struct tcp_opts *o)
 		at = put_kind(put8(at, OPT_NOP), OPT_WSCALE, OPT_WSCALE_LEN);
 		at = put8(at, o->wscale);
 	}
-	return put_accecn(at, &o->accecn);
+	return put_accecn(put_tfo(at, &o->tfo), &o->accecn);
 }
 
 static uint8_t *put_opts(uint8_t *at, const struct tcp_opts *o)
@@ -319,7 +353,7 @@ uint32_t tcp_opts_len(const struct tcp_emit *e)
 	uint32_t accecn = (accecn_len(&o->accecn) + 3) / 4 * 4;
 
 	if (e->is_syn_opts)
-		return OPT_MSS_LEN + accecn +
+		return OPT_MSS_LEN + accecn + (tfo_len(&o->tfo) + 3) / 4 * 4 +
 		       (o->has_ts    ? TCP_TS_LEN
 			: o->sack_ok ? 4u
 				     : 0u) +

@@ -15,10 +15,11 @@
 struct ip_rx;
 
 enum {
-	TCP_OPT_MAX = 40,   /* octets of options: data offset 15 */
-	TCP_TS_LEN = 12,    /* octets: timestamp option with its padding */
-	TCP_SACK_MAX = 4,   /* blocks that fit one header without timestamps */
-	TCP_WSCALE_MAX = 14 /* RFC 7323 2.3 */
+	TCP_OPT_MAX = 40,    /* octets of options: data offset 15 */
+	TCP_TS_LEN = 12,     /* octets: timestamp option with its padding */
+	TCP_SACK_MAX = 4,    /* blocks that fit one header without timestamps */
+	TCP_WSCALE_MAX = 14, /* RFC 7323 2.3 */
+	TCP_TFO_MAX = 16,    /* octets of a cookie, RFC 7413 4.1.1 */
 };
 
 /** struct tcp_sack_block - octets [start, end) */
@@ -34,6 +35,13 @@ struct tcp_accecn_opt {
 	uint32_t v[3];
 };
 
+/** struct tcp_tfo_opt - RFC 7413 4.1.1: a cookie, or with @len 0 the wish for one */
+struct tcp_tfo_opt {
+	bool has;
+	uint8_t len; /* octets */
+	uint8_t v[TCP_TFO_MAX];
+};
+
 /** struct tcp_opts - decoded options; absent ones are zero or false */
 struct tcp_opts {
 	bool has_ts, has_wscale, sack_ok;
@@ -44,6 +52,7 @@ struct tcp_opts {
 	uint32_t ts_ecr;  /* our clock, echoed; meaningful with ACK */
 	struct tcp_sack_block sack[TCP_SACK_MAX];
 	struct tcp_accecn_opt accecn;
+	struct tcp_tfo_opt tfo; /* only in SYNs */
 };
 
 /** struct tcp_seg - one received segment, or what is left of it after trimming */

@@ -138,6 +138,8 @@ static void on_syn_timeout(struct tcp_conn *c, struct mono now)
 		return;
 	}
 	count_rto(c, now);
+	if (c->state == TCP_SYN_SENT)
+		tcp_fastopen_lost(c, now);
 	c->syn_retries++;
 	c->meter.total_retrans++;
 	c->backoff++;
@@ -207,7 +209,7 @@ static void tcp_on_rto(struct timer *t, struct mono now)
 		return;
 	}
 	tcp_timer_stop(c, &c->pto_timer);
-	if (TCP_IN(c->state, TCPF_OPENING))
+	if (TCP_IN(c->state, TCPF_OPENING) || c->tfo.is_pending)
 		on_syn_timeout(c, now);
 	else
 		on_data_timeout(c, now);

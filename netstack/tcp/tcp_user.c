@@ -139,6 +139,8 @@ static int user_connect(void *conn, const struct ns_endpoint *remote, struct mon
 	c->flags |= TCP_F_ACTIVE | TCP_F_SYN_DUE;
 	tcp_set_state(c, TCP_SYN_SENT, "connect");
 	stat_inc(tcp_stats(c->t), STAT_TCP_ACTIVE_OPENS);
+	if (c->tfo.is_asked_for)
+		tcp_fastopen_connect(c, now);
 	tcp_conn_dirty(c);
 	return -EINPROGRESS;
 }
@@ -168,11 +170,22 @@ static int user_local(void *conn, struct ns_endpoint *ret_local)
 	return 0;
 }
 
+/* RFC 7413: the program was told that it is connected, and the SYN-ACK has not come. */
+static bool is_early(const struct tcp_conn *c)
+{
+	return c->state == TCP_SYN_SENT && c->tfo.is_early;
+}
+
+static bool can_send(const struct tcp_conn *c)
+{
+	return TCP_IN(c->state, TCPF_CAN_SEND) || (is_early(c) && c->tfo.is_deferred);
+}
+
 static int user_remote(void *conn, struct ns_endpoint *ret_remote)
 {
 	const struct tcp_conn *c = conn;
 
-	if (!TCP_IN(c->state, TCPF_SYNCHRONISED))
+	if (!TCP_IN(c->state, TCPF_SYNCHRONISED) && !is_early(c))
 		return -ENOTCONN;
 	*ret_remote = *tcp_remote(c);
 	return 0;
@@ -183,8 +196,8 @@ uint32_t tcp_send_space(const struct tcp_conn *c)
 {
 	uint64_t len = bytes_len(&c->sndq);
 
-	if (!TCP_IN(c->state, TCPF_CAN_SEND) || tcp_has(c, TCP_F_FIN_QUEUED) || c->pend ||
-	    len >= c->sndbuf || tcp_unsent(c) >= c->notsent_lowat)
+	if (!can_send(c) || tcp_has(c, TCP_F_FIN_QUEUED) || c->pend || len >= c->sndbuf ||
+	    tcp_unsent(c) >= c->notsent_lowat)
 		return 0;
 	return c->sndbuf - (uint32_t)len;
 }
@@ -204,9 +217,11 @@ static int user_send_reserve(void *conn, uint32_t want, struct ns_iov *iov, uint
 	struct tcp_conn *c = conn;
 	uint32_t room, n;
 
-	if (TCP_IN(c->state, TCPF_OPENING | TCPF(LISTEN)))
-		return -ENOTCONN;
-	if (!TCP_IN(c->state, TCPF_CAN_SEND) || tcp_has(c, TCP_F_FIN_QUEUED) || c->pend)
+	if (TCP_IN(c->state, TCPF_OPENING | TCPF(LISTEN)) && !can_send(c)) {
+		c->flags |= TCP_F_NOSPACE;
+		return is_early(c) ? -EAGAIN : -ENOTCONN;
+	}
+	if (!can_send(c) || tcp_has(c, TCP_F_FIN_QUEUED) || c->pend)
 		return c->state == TCP_CLOSED && !c->err &&
 				       c->meter.bytes_sent + c->meter.segs_in == 0
 			       ? -ENOTCONN
@@ -226,10 +241,12 @@ static void user_send_commit(void *conn, uint32_t len, bool more)
 {
 	struct tcp_conn *c = conn;
 
-	if (!TCP_IN(c->state, TCPF_CAN_SEND))
+	if (!can_send(c))
 		return;
 	tcp_rate_check_app_limited(c);
 	bytes_commit(&c->sndq, len);
+	if (is_early(c) && bytes_len(&c->sndq))
+		c->flags |= TCP_F_SYN_DUE;
 	c->is_flushing = false;
 	c->flags &= ~TCP_F_MORE;
 	if (more)
@@ -317,6 +334,8 @@ static void on_shutdown(struct tcp_conn *c)
 		return;
 	switch (c->state) {
 	case TCP_SYN_SENT: /* linux tcp_disconnect(): the attempt ends */
+		if (is_early(c) && bytes_len(&c->sndq))
+			break; /* as far as the program knows it is connected */
 		tcp_conn_fail(c, -ECONNRESET, "shutdown");
 		return;
 	case TCP_SYN_RCVD: /* "queue until ESTABLISHED": tcp_conn_established() goes on */
@@ -349,7 +368,7 @@ static void on_close(struct tcp_conn *c, struct mono now)
 		tcp_set_state(c, TCP_CLOSED, "close");
 		return;
 	}
-	if (c->state == TCP_SYN_SENT) {
+	if (c->state == TCP_SYN_SENT && !(is_early(c) && bytes_len(&c->sndq))) {
 		tcp_set_state(c, TCP_CLOSED, "close");
 		return;
 	}

@@ -123,6 +123,8 @@ static void emit_opts(struct tcp_conn *c, struct tcp_emit *e, uint32_t len, stru
 	o->has_wscale =
 		is_offer ? tcp_knob(c->t, NS_KNOB_tcp_window_scaling) : tcp_has(c, TCP_F_WSCALE);
 	o->wscale = c->rcv_wscale;
+	if (is_offer)
+		o->tfo = c->tfo.opt;
 }
 
 static void set_gso(const struct tcp_conn *c, struct pkt *p, uint32_t len)

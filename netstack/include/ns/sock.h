@@ -58,16 +58,18 @@ enum ns_sockopt {
 	NS_TCP_KEEPCNT,
 	NS_TCP_USER_TIMEOUT, /* milliseconds */
 	NS_TCP_SYNCNT,
-	NS_TCP_LINGER2,        /* seconds */
-	NS_TCP_DEFER_ACCEPT,   /* seconds */
-	NS_TCP_WINDOW_CLAMP,   /* octets */
-	NS_TCP_NOTSENT_LOWAT,  /* octets */
-	NS_TCP_CONGESTION,     /* enum ns_congestion */
-	NS_SO_MAX_PACING_RATE, /* octets a second as uint32_t, -1: no limit */
-	NS_SO_BROADCAST,       /* bool; datagrams only, as all that follow */
-	NS_SO_NO_CHECK,        /* bool: send without checksum (RFC 1122 4.1.3.4) */
-	NS_IP_MTU_DISCOVER,    /* IP_PMTUDISC_* of Linux: 0 never sets DF .. 5 */
-	NS_IP_RECVERR,         /* bool: keep ICMP errors, of unconnected sockets, too */
+	NS_TCP_LINGER2,       /* seconds */
+	NS_TCP_DEFER_ACCEPT,  /* seconds */
+	NS_TCP_WINDOW_CLAMP,  /* octets */
+	NS_TCP_NOTSENT_LOWAT, /* octets */
+	NS_TCP_CONGESTION,    /* enum ns_congestion */
+	NS_TCP_FASTOPEN, /* of a listener: connections that are open before their handshake is over, at most */
+	NS_TCP_FASTOPEN_CONNECT, /* bool: connect() may wait for octets to send with the SYN */
+	NS_SO_MAX_PACING_RATE,   /* octets a second as uint32_t, -1: no limit */
+	NS_SO_BROADCAST,         /* bool; datagrams only, as all that follow */
+	NS_SO_NO_CHECK,          /* bool: send without checksum (RFC 1122 4.1.3.4) */
+	NS_IP_MTU_DISCOVER,      /* IP_PMTUDISC_* of Linux: 0 never sets DF .. 5 */
+	NS_IP_RECVERR,           /* bool: keep ICMP errors, of unconnected sockets, too */
 	NS_IP_MULTICAST_TTL,
 	NS_IP_MULTICAST_LOOP, /* bool: members on this host hear what we send */
 	NS_IP_MULTICAST_ALL,  /* bool: hear groups that other sockets joined */
@@ -180,6 +182,7 @@ struct ns_tcp_info {
 	uint64_t pacing_rate, max_pacing_rate; /* octets a second, UINT64_MAX: none */
 	uint64_t delivery_rate;                /* octets a second, 0: none yet */
 	bool is_delivery_app_limited;
+	bool has_syn_data; /* RFC 7413: octets of the SYN were taken */
 	/* RFC 9768; packets, and octets by code point: what we got, what the peer says it got */
 	uint32_t received_ce, received_e1_bytes, received_e0_bytes, received_ce_bytes;
 	uint32_t delivered_e1_bytes, delivered_e0_bytes, delivered_ce_bytes;

@@ -312,7 +312,8 @@ enum drop seg_in(struct rig *t, const struct say *s)
 				   .has_wscale = s->wscale > 0,
 				   .wscale = (uint8_t)(s->wscale > 0 ? s->wscale - 1 : 0),
 				   .sack_cnt = (uint8_t)s->sack_cnt,
-				   .accecn = s->accecn };
+				   .accecn = s->accecn,
+				   .tfo = s->tfo };
 	for (uint32_t i = 0; i < s->sack_cnt; i++)
 		e.opt.sack[i] = (struct tcp_sack_block){ seq(t->iss + s->sack[i].start),
 							 seq(t->iss + s->sack[i].end) };
@@ -320,7 +321,7 @@ enum drop seg_in(struct rig *t, const struct say *s)
 	at = pkt_put(p, s->len);
 	ck_assert_ptr_nonnull(at);
 	for (uint32_t i = 0; i < s->len; i++)
-		at[i] = rig_octet((uint64_t)s->seq - 1 + i);
+		at[i] = rig_octet((uint64_t)s->seq + i - (s->flags & TCP_SYN ? 0 : 1));
 	tcp_hdr_emit(p, &e);
 	ck_assert_uint_eq(pkt_len(p), hdr_len + s->len);
 	p->gso_segs = (uint16_t)s->segs;

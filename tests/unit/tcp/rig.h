@@ -56,6 +56,7 @@ struct say {
 	uint8_t ecn;        /* code point of the IP header */
 	uint8_t ace;        /* AE, CWR, ECE as a number */
 	struct tcp_accecn_opt accecn;
+	struct tcp_tfo_opt tfo;
 	uint16_t urg; /* with TCP_URG */
 };
 

@@ -8,6 +8,7 @@ Suite *accecn_suite(void);
 Suite *bbr_suite(void);
 Suite *cc_suite(void);
 Suite *cubic_suite(void);
+Suite *fastopen_suite(void);
 Suite *fsm_suite(void);
 Suite *in_suite(void);
 Suite *info_suite(void);
