@@ -266,11 +266,13 @@ static int64_t disconnect(struct agent *a, struct asock *s)
 	return s->state == ASOCK_LISTEN ? -EINVAL : 0;
 }
 
-static int64_t call_connect(struct agent *a, struct call *c, struct asock *s, int fd)
+/** connect_to() - to the address of @len octets at @at; @is_fast: of a send with MSG_FASTOPEN */
+static int64_t connect_to(struct agent *a, struct call *c, struct asock *s, int fd, uint64_t at,
+			  uint64_t len, bool is_fast)
 {
 	struct args_mem mem = call_mem(c);
 	struct args_addr addr;
-	int r = args_addr_in(&mem, s->family, ARGS_CONNECT, c->args[1], c->args[2], &addr);
+	int r = args_addr_in(&mem, s->family, ARGS_CONNECT, at, len, &addr);
 
 	if (r < 0)
 		return r;
@@ -289,12 +291,18 @@ static int64_t call_connect(struct agent *a, struct call *c, struct asock *s, in
 	s->op_ep = addr.ep;
 	s->so_error = 0;
 	s->is_connect_reported = false;
+	s->is_fast = is_fast;
 	if (!call_hold(a, s, c, HELD_OP, 0)) {
 		s->op = ASOCK_OP_NONE;
 		return -ENOBUFS;
 	}
 	op_send(a, s);
 	return CALL_LATER;
+}
+
+static int64_t call_connect(struct agent *a, struct call *c, struct asock *s, int fd)
+{
+	return connect_to(a, c, s, fd, c->args[1], c->args[2], false);
 }
 
 /* ---- accept() ---- */
@@ -542,6 +550,23 @@ static int64_t send_copy(struct agent *a, struct call *c, struct asock *s, int f
 	return -errno;
 }
 
+/**
+ * connect_fast() - RFC 7413 3: connect() and send() in one
+ *
+ * The call is run again, as a send, when the stack says "connected": at once when the server's cookie is
+ * known. Without one that is a round trip later, for a non-blocking socket, too (Linux says -EINPROGRESS
+ * then, and does not take the octets).
+ */
+static int64_t connect_fast(struct agent *a, struct call *c, struct asock *s, int fd, uint64_t at,
+			    uint64_t len)
+{
+	if (s->op != ASOCK_OP_NONE || s->state == ASOCK_CONNECTING)
+		return -EALREADY;
+	if (s->state != ASOCK_IDLE && s->state != ASOCK_BOUND)
+		return -EPIPE;
+	return connect_to(a, c, s, fd, at, len, true);
+}
+
 static int64_t call_sendto(struct agent *a, struct call *c, struct asock *s, int fd)
 {
 	struct args_mem mem = call_mem(c);
@@ -553,7 +578,7 @@ static int64_t call_sendto(struct agent *a, struct call *c, struct asock *s, int
 	if (c->args[4] == 0 && !(flags & MSG_OOB)) /* a profile that traps more than ours does */
 		return CALL_CONTINUE;
 	if (flags & MSG_FASTOPEN && s->state != ASOCK_ESTABLISHED)
-		return -EOPNOTSUPP;
+		return connect_fast(a, c, s, fd, c->args[4], c->args[5]);
 	if (r < 0)
 		return r;
 	if (len > 0 && mem.read(mem.ctx, c->args[1], buf, len) < 0)
@@ -567,12 +592,16 @@ static int64_t call_sendmsg(struct agent *a, struct call *c, struct asock *s, in
 	uint8_t buf[SEND_MAX];
 	struct args_msg msg;
 	int flags = arg_int(c, 2), r = not_connected(s);
+	bool is_fast = flags & MSG_FASTOPEN && s->state != ASOCK_ESTABLISHED;
 
-	if (r < 0)
+	if (r < 0 && !is_fast)
 		return r;
 	r = args_msg_in(&mem, c->args[1], &msg);
 	if (r < 0)
 		return r;
+	if (is_fast)
+		return msg.name ? connect_fast(a, c, s, fd, msg.name, msg.name_len)
+				: not_connected(s);
 	if (msg.name == 0 && !(flags & MSG_OOB))
 		return CALL_CONTINUE; /* the octets are the program's own business */
 	return send_copy(a, c, s, fd, buf,

@@ -71,6 +71,10 @@ void op_send(struct agent *a, struct asock *s)
 		}
 		c.remote = ipc_endpoint_from(&s->op_ep);
 		sock_opts(s, &c.opts);
+		if (s->is_fast) {
+			c.opts.mask |= UINT64_C(1) << NS_TCP_FASTOPEN_CONNECT;
+			c.opts.value[NS_TCP_FASTOPEN_CONNECT] = 1;
+		}
 		agent_send(a, IPC_CONNECT, &c);
 		break;
 	}
@@ -215,7 +219,7 @@ static void connect_begun(struct agent *a, struct asock *s)
 		return; /* interrupted by a signal: goes on in the background */
 	fd = call_program_fd(a, &c, s);
 	flags = fd >= 0 ? fcntl(fd, F_GETFL) : O_NONBLOCK;
-	if (flags & O_NONBLOCK) {
+	if ((flags & O_NONBLOCK) && !s->is_fast) {
 		if (fd >= 0)
 			stuff(a, s, fd);
 		answer_kept(a, s, &c, -EINPROGRESS);
@@ -276,7 +280,12 @@ static int on_connected(void *ctx, struct ipc_msg *m)
 	s = asock_find_handle(&a->socks, b->sock);
 	while (s && held_take(s, &s->held, HELD_CONNECT, &c)) {
 		s->is_connect_reported = true;
-		answer_kept(a, s, &c, 0);
+		if (c.nr == SYS_connect) {
+			answer_kept(a, s, &c, 0);
+		} else if (call_is_waiting(&c)) {
+			call_run(a, &c); /* MSG_FASTOPEN: now the octets */
+			s = asock_find_handle(&a->socks, b->sock);
+		}
 	}
 	return 0;
 }

@@ -101,6 +101,7 @@ struct asock {
 		dg; /* of a datagram socket, agent_dgram.c; NULL: a stream. State BOUND all its life */
 	bool is_user_bound;
 	bool is_connect_reported; /* a connect() has returned 0 */
+	bool is_fast;             /* the connect() is part of a send: MSG_FASTOPEN */
 	bool is_kernel_err;       /* DEAD: the pair itself carries the error */
 	uint32_t bound_ifindex;   /* SO_BINDTODEVICE; 0: to none */
 	int32_t so_error;         /* negative errno for SO_ERROR, given once */

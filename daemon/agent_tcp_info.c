@@ -54,7 +54,8 @@ static uint8_t options_of(const struct ns_tcp_info *in)
 	return (uint8_t)((in->has_ts ? TCPI_OPT_TIMESTAMPS : 0) |
 			 (in->has_sack ? TCPI_OPT_SACK : 0) |
 			 (in->has_wscale ? TCPI_OPT_WSCALE : 0) | (in->has_ecn ? TCPI_OPT_ECN : 0) |
-			 (in->has_ecn && in->has_ecn_seen ? OPT_ECN_SEEN : 0));
+			 (in->has_ecn && in->has_ecn_seen ? OPT_ECN_SEEN : 0) |
+			 (in->has_syn_data ? TCPI_OPT_SYN_DATA : 0));
 }
 
 size_t aopt_tcp_info(const struct ns_tcp_info *in, uint8_t buf[AOPT_VALUE_MAX])

@@ -155,7 +155,8 @@ static void set_attached_opts(struct worker *w, ns_sock sock, const struct ipc_o
 	struct ipc_opts o = *opts;
 
 	o.mask &= ~(UINT64_C(1) << NS_SO_REUSEADDR | UINT64_C(1) << NS_SO_REUSEPORT |
-		    UINT64_C(1) << NS_TCP_DEFER_ACCEPT | UINT64_C(1) << NS_TCP_SYNCNT);
+		    UINT64_C(1) << NS_TCP_DEFER_ACCEPT | UINT64_C(1) << NS_TCP_SYNCNT |
+		    UINT64_C(1) << NS_TCP_FASTOPEN | UINT64_C(1) << NS_TCP_FASTOPEN_CONNECT);
 	worker_set_opts(w, sock, &o);
 }
 
