@@ -70,6 +70,15 @@ static void begin_fall(struct tcp_conn *c, const struct tcp_delivered *d, enum t
 	c->prr_delivered = c->prr_out = 0;
 }
 
+/*
+ * RFC 5681 equation 4 halves FlightSize. The acknowledgements of one turn are answered at its end only, so until then
+ * less is outstanding than what met the loss: when the window was full, it counts.
+ */
+static uint32_t fall_from(const struct tcp_conn *c, uint32_t flight)
+{
+	return tcp_has(c, TCP_F_CWND_LIMITED) ? ns_max_u(flight, c->cc.cwnd) : flight;
+}
+
 /* RFC 3168 6.1.2: as a loss, once for what is outstanding; a fall under way is answer enough. */
 static void on_echo(struct tcp_conn *c, const struct tcp_delivered *d, uint32_t flight,
 		    struct mono now)
@@ -77,7 +86,7 @@ static void on_echo(struct tcp_conn *c, const struct tcp_delivered *d, uint32_t 
 	c->ecn.is_cwr_due = true;
 	if (!TCP_IN(c->ca, 1u << TCP_CA_OPEN | 1u << TCP_CA_DISORDER))
 		return;
-	c->cc.ops->on_loss(&c->cc, flight, now);
+	c->cc.ops->on_loss(&c->cc, fall_from(c, flight), now);
 	begin_fall(c, d, TCP_CA_CWR);
 }
 
@@ -95,7 +104,7 @@ static void enter_recovery(struct tcp_conn *c, const struct tcp_delivered *d, ui
 		extra = (uint32_t)seq_diff(c->snd_nxt, c->limited_from);
 	tcp_undo_begin(c);
 	if (c->ca != TCP_CA_CWR) /* it fell for this window already */
-		c->cc.ops->on_loss(&c->cc, flight - ns_min_u(extra, flight), now);
+		c->cc.ops->on_loss(&c->cc, fall_from(c, flight - ns_min_u(extra, flight)), now);
 	begin_fall(c, d, TCP_CA_RECOVERY);
 	c->flags |= TCP_F_HAD_LOSS;
 	c->tlp.is_out = false; /* RACK has found what the probe would show */

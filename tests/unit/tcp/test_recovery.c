@@ -42,6 +42,23 @@ START_TEST(rfc3042_limited_transmit)
 }
 END_TEST
 
+/* Half of what met the loss: of a full window of ten, although two acknowledgements of the same turn await their answer. */
+START_TEST(rfc5681_s3_2_acks_of_one_turn_do_not_shrink_the_flight_that_is_halved)
+{
+	in_flight(&(struct rig_opts){ .has_sack = true }, 10, 20);
+	ck_assert(conn(t)->flags & TCP_F_CWND_LIMITED);
+	conn(t)->cc.ssthresh = 10 * M;
+	seg_in(t, S(.seq = 1, .ack = 1 + 4 * M));
+	for (uint32_t i = 6; i <= 8; i++)
+		seg_in(t, S(.seq = 1, .ack = 1 + 4 * M, .sack_cnt = 1,
+			    .sack = { { 1 + 5 * M, 1 + i * M } }));
+	ck_assert_int_eq(conn(t)->ca, TCP_CA_RECOVERY);
+	ck_assert_uint_ge(conn(t)->cc.ssthresh, 5 * M);
+	ck_assert_uint_lt(conn(t)->cc.ssthresh, 6 * M);
+	forget_out(t);
+}
+END_TEST
+
 START_TEST(rfc5681_s2_what_is_no_duplicate_ack)
 {
 	in_flight(&(struct rig_opts){ 0 }, 10, 0);
@@ -226,6 +243,7 @@ Suite *recovery_suite(void)
 
 	tcase_add_checked_fixture(tc, NULL, teardown);
 	tcase_add_test(tc, rfc3042_limited_transmit);
+	tcase_add_test(tc, rfc5681_s3_2_acks_of_one_turn_do_not_shrink_the_flight_that_is_halved);
 	tcase_add_test(tc, rfc5681_s2_what_is_no_duplicate_ack);
 	tcase_add_test(tc, rfc6675_s5_recovery_fills_the_holes_and_ends_at_ssthresh);
 	tcase_add_test(tc, rfc6937_s3_sending_is_in_proportion);
