@@ -159,15 +159,18 @@ int tcp_conn_hash(struct tcp_conn *c)
  * @c:		Connection
  * @now:	Time
  *
- * Limits: beyond orphan_max the youngest orphan is reset at once (linux tcp_max_orphans).
+ * Limits: beyond orphan_max or tcp_max_orphans the youngest orphan is reset at once (linux tcp_max_orphans).
  */
 void tcp_conn_orphan(struct tcp_conn *c, struct mono now)
 {
 	if (c->state == TCP_CLOSED || tcp_has(c, TCP_F_ORPHAN))
 		return;
 	c->flags |= TCP_F_ORPHAN;
-	if (++c->t->orphan_cnt > c->t->orphan_max)
-		tcp_conn_reset(c, -ENOBUFS, "too many orphans", now);
+	if (++c->t->orphan_cnt <=
+	    ns_min_u(c->t->orphan_max, tcp_knob_u(c->t, NS_KNOB_tcp_max_orphans)))
+		return;
+	stat_inc(tcp_stats(c->t), STAT_TCP_ORPHAN_RESETS);
+	tcp_conn_reset(c, -ENOBUFS, "too many orphans", now);
 }
 
 /**

@@ -442,8 +442,14 @@ static enum drop complete(struct tcp_halfopen *h, struct tcp_seg *s, struct mono
 	struct tcp_listener *l = h->l;
 	struct tcp_conn *c;
 
-	if (is_accept_queue_full(l))
+	if (is_accept_queue_full(l)) {
+		if (tcp_knob(tcp_of(h), NS_KNOB_tcp_abort_on_overflow)) {
+			stat_inc(tcp_stats(tcp_of(h)), STAT_TCP_OVERFLOW_RESETS);
+			tcp_reply_rst(tcp_of(h), s, now);
+			halfopen_free(tcp_of(h), h);
+		}
 		return DROP_TCP_ACCEPT_QUEUE;
+	}
 	if (h->l->c->defer_ns && s->len == 0 && !(s->flags & TCP_FIN) &&
 	    mono_since(now, h->since) < h->l->c->defer_ns) {
 		h->is_acked = true;

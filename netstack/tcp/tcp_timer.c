@@ -287,6 +287,7 @@ static void tcp_on_fin_wait_2(struct timer *t, struct mono now)
 
 	(void)now;
 	stat_inc(tcp_stats(c->t), STAT_TCP_CONN_TIMEOUTS);
+	stat_inc(tcp_stats(c->t), STAT_TCP_FIN_WAIT_2_ENDS);
 	tcp_conn_fail(c, -ETIMEDOUT, "no FIN came");
 	tcp_conn_reap(c);
 }

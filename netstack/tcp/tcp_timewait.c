@@ -97,8 +97,10 @@ void tcp_timewait_enter(struct tcp_conn *c, struct mono now)
 		(void)tcp_send_ack(c,
 				   now); /* of the peer's FIN; there is no end of the turn for it */
 	cap = ns_min_u(t->tw_pool.cap, tcp_knob_u(t, NS_KNOB_tcp_max_tw_buckets));
-	while (t->tw_pool.out_cnt >= ns_max_u(cap, 1) && !list_is_empty(&t->tws))
+	while (t->tw_pool.out_cnt >= ns_max_u(cap, 1) && !list_is_empty(&t->tws)) {
+		stat_inc(tcp_stats(t), STAT_TCP_TIMEWAIT_EVICTED);
 		tw_free(t, tw_of(t->tws.next));
+	}
 	tw = cap ? pool_get(&t->tw_pool) : NULL;
 	tcp_set_state(c, TCP_TIME_WAIT, "both FINs");
 	if (tw) {

@@ -104,6 +104,52 @@ START_TEST(rfc9293_must_6_unknown_options_are_skipped)
 }
 END_TEST
 
+/* MPTCP (RFC 8684), ENO (RFC 8547), TCP-AO (RFC 5925), MD5 (RFC 2385), user timeout (RFC 5482): the answer names none. */
+START_TEST(tcp_syn_with_options_of_what_we_lack_opens_a_plain_connection)
+{
+	static const uint8_t mptcp[] = { 30, 4, 0x01, 0x81 }, eno[] = { 69, 3, 0x20 };
+	static const uint8_t ao[] = { 29, 16, 1, 1, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9 };
+	static const uint8_t md5[18] = { 19, 18, 7, 7 }, uto[] = { 28, 4, 0x80, 0x1e };
+	static const struct {
+		const uint8_t *b;
+		uint8_t len;
+	} rows[] = { { mptcp, sizeof(mptcp) },
+		     { eno, sizeof(eno) },
+		     { ao, sizeof(ao) },
+		     { md5, sizeof(md5) },
+		     { uto, sizeof(uto) } };
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct way w = rp_way((uint16_t)(6100 + i), PORT);
+		struct opts o = { 0 };
+		const struct frame *out;
+		struct seen s;
+
+		opts_mss(&o, 1460);
+		opts_raw(&o, rows[i].b, rows[i].len);
+		frame_tcp(
+			&f, &w,
+			&(struct tcp_in){ .flags = FL_SYN, .seq = 100, .wnd = 60000, .opts = &o });
+		rp_inject(&rp, &f);
+		out = rp_take_raw(&rp);
+		expect(out != NULL);
+		frame_read(out, &s);
+		expect((s.flags & 0x3f) == (FL_SYN | FL_ACK) && s.ack == 101 && s.has_mss);
+		expect(out->b[14 + 20 + 12] >> 4 == 6); /* 24 octets: MSS alone */
+		frame_tcp(&f, &w,
+			  &(struct tcp_in){ .flags = FL_ACK,
+					    .seq = 101,
+					    .ack = s.seq + 1,
+					    .wnd = 60000,
+					    .data = "x",
+					    .data_len = 1 });
+		rp_inject(&rp, &f);
+		expect(rp_take(&rp, &s) && (s.flags & 0x3f) == FL_ACK && s.ack == 102);
+	}
+	expect(drops() == 0);
+}
+END_TEST
+
 START_TEST(rfc9293_must_7_option_lengths_that_lie_are_survived)
 {
 	static const uint8_t rows[][4] = {
@@ -432,6 +478,7 @@ int main(void)
 	tcase_add_test(tc, rfc9293_must_3_bad_checksum_is_dropped);
 	tcase_add_test(tc, rfc9293_s3_1_reserved_bits_are_ignored);
 	tcase_add_test(tc, rfc9293_must_6_unknown_options_are_skipped);
+	tcase_add_test(tc, tcp_syn_with_options_of_what_we_lack_opens_a_plain_connection);
 	tcase_add_test(tc, rfc9293_must_7_option_lengths_that_lie_are_survived);
 	tcase_add_test(tc, tcp_repeated_options_are_bounded);
 	tcase_add_test(tc, rfc9293_must_15_no_mss_option_means_536);

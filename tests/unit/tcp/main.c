@@ -4,5 +4,5 @@
 
 UNIT_MAIN(accecn_suite, bbr_suite, cc_suite, cubic_suite, fastopen_suite, fsm_suite, in_suite,
 	  info_suite, isn_suite, listen_suite, mtup_suite, out_suite, pace_suite, rack_suite,
-	  rate_suite, reasm_suite, recovery_suite, rtt_suite, rtx_suite, seg_suite, timer_suite,
-	  undo_suite, urg_suite, user_suite)
+	  rate_suite, rcv_suite, reasm_suite, recovery_suite, rtt_suite, rtx_suite, seg_suite,
+	  timer_suite, undo_suite, urg_suite, user_suite)

@@ -19,6 +19,7 @@ Suite *out_suite(void);
 Suite *pace_suite(void);
 Suite *rack_suite(void);
 Suite *rate_suite(void);
+Suite *rcv_suite(void);
 Suite *reasm_suite(void);
 Suite *recovery_suite(void);
 Suite *rtt_suite(void);

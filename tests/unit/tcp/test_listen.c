@@ -80,6 +80,31 @@ START_TEST(linux_ack_that_finds_the_queue_full_waits)
 }
 END_TEST
 
+START_TEST(linux_abort_on_overflow_resets_who_finds_the_queue_full)
+{
+	uint32_t iss[3];
+
+	t = rig_listening(0);
+	t->core.knobs[NS_KNOB_tcp_abort_on_overflow] = 1;
+	for (uint16_t port = 1; port <= 2; port++) {
+		t->iss = 0;
+		ck_assert_int_eq(syn(port), DROP_NONE);
+		take_out(t);
+		iss[port] = t->iss;
+	}
+	t->iss = iss[1];
+	ck_assert_int_eq(seg_in_turn(t, S(.seq = 1, .ack = 1, .peer_port = 1)), DROP_NONE);
+	t->iss = iss[2];
+	ck_assert_int_eq(seg_in_turn(t, S(.seq = 1, .ack = 1, .len = 5, .peer_port = 2)),
+			 DROP_TCP_ACCEPT_QUEUE);
+	expect_out(t, S(.seq = 1, .flags = TCP_RST, .no_ack = true));
+	ck_assert_uint_eq(stat_of(t, STAT_TCP_OVERFLOW_RESETS), 1);
+	ck_assert_uint_eq(t->tcp->halfopen_pool.out_cnt, 0);
+	at_ms(t, 5000); /* it does not try again */
+	expect_nothing(t);
+}
+END_TEST
+
 START_TEST(rfc4987_s3_1_half_open_objects_are_bounded)
 {
 	uint32_t taken = 0;
@@ -442,6 +467,7 @@ START_TEST(tcp_time_wait_at_the_cap_the_oldest_goes)
 		forget_out(t);
 	}
 	ck_assert_uint_eq(t->tcp->tw_pool.out_cnt, 16);
+	ck_assert_uint_eq(stat_of(t, STAT_TCP_TIMEWAIT_EVICTED), 24);
 	ck_assert_int_eq(seg_in(t, S(.seq = 1, .ack = 2, .flags = TCP_FIN, .peer_port = 40)),
 			 DROP_NONE);
 	ck_assert_int_eq(seg_in(t, S(.seq = 1, .ack = 2, .flags = TCP_FIN, .peer_port = 1)),
@@ -457,6 +483,7 @@ Suite *listen_suite(void)
 	tcase_add_checked_fixture(tc, NULL, teardown);
 	tcase_add_test(tc, linux_accept_queue_holds_one_more_than_the_backlog);
 	tcase_add_test(tc, linux_ack_that_finds_the_queue_full_waits);
+	tcase_add_test(tc, linux_abort_on_overflow_resets_who_finds_the_queue_full);
 	tcase_add_test(tc, rfc4987_s3_1_half_open_objects_are_bounded);
 	tcase_add_test(tc, rfc4987_s3_6_cookie_is_good_for_two_minutes_at_most);
 	tcase_add_test(tc, rfc4987_s3_6_wrong_numbers_and_other_tuples_are_no_cookie);

@@ -84,11 +84,12 @@ END_TEST
 
 START_TEST(tcp_orphans_are_bounded)
 {
-	t->tcp->orphan_max = 0;
+	t->core.knobs[NS_KNOB_tcp_max_orphans] = 0;
 	ops->close(t->c);
 	turn(t);
 	expect_out(t, S(.seq = 1, .ack = 1, .flags = TCP_RST));
 	ck_assert_uint_eq(t->tcp->orphan_cnt, 0);
+	ck_assert_uint_eq(stat_of(t, STAT_TCP_ORPHAN_RESETS), 1);
 	ck_assert_uint_eq(t->tcp->conn_pool.out_cnt, 1);
 }
 END_TEST
