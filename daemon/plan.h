@@ -107,6 +107,7 @@ struct plan_route {
 	uint8_t dst_len;        /* prefix length; dst has family 0 when this is 0 */
 	uint8_t from_len;       /* IPv6 source routing, prefix length of from */
 	bool is_onlink;         /* gateway is on the link though no prefix covers it */
+	bool is_dead;           /* next hop of several whose link is down (RTNH_F_DEAD) */
 	uint32_t table;         /* RT_TABLE_* or any number */
 	uint32_t metric;        /* lower wins */
 	uint32_t mtu;           /* octets, 0 for the link's */
@@ -125,8 +126,14 @@ struct plan_rule {
 	uint8_t dst_len;
 	uint8_t src_len;
 	uint8_t tos;
+	uint8_t ip_proto;
 	bool is_inverted;
-	uint32_t priority; /* lower is looked at first */
+	bool is_partial; /* it has selectors that are not here (uid, interface group, tunnel, VRF): not used */
+	bool has_suppress_len;
+	uint8_t suppress_len; /* answers with a prefix this long or shorter do not count */
+	uint32_t priority;    /* lower is looked at first */
+	uint32_t target;      /* FR_ACT_GOTO: priority */
+	uint32_t sport_min, sport_max, dport_min, dport_max; /* 0: any */
 	uint32_t table;
 	uint32_t fwmark;
 	uint32_t fwmask;

@@ -21,6 +21,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 /* Of a link's flags, what the stack is told. */
 #define LINK_FLAGS (IFF_UP | IFF_NOARP)
@@ -139,6 +140,7 @@ static bool is_same_route(const struct plan_route *a, const struct plan_route *b
 	memcpy(&y, b, sizeof(y));
 	x.weight = y.weight = x.link_idx = y.link_idx = 0;
 	x.is_onlink = y.is_onlink = false;
+	x.is_dead = y.is_dead = false;
 	memset(&x.gateway, 0, sizeof(x.gateway));
 	memset(&y.gateway, 0, sizeof(y.gateway));
 	return memcmp(&x, &y, sizeof(x)) == 0;
@@ -228,24 +230,52 @@ static int change_add(struct plan_diff *d, enum plan_table t, enum plan_op op, u
 	return 0;
 }
 
-/* What only one of the two has; @op says which one and what follows from it. */
-static int only_one_has(const struct sorted *old, const struct sorted *new, enum plan_table t,
-			enum plan_op op, struct plan_diff *d)
+/* Newer IPv6 addresses stand in front in the kernel, so the last of the plan is the first that came. */
+static bool is_told_backwards(const struct plan *p, enum plan_table t, enum plan_op op, size_t i)
 {
-	size_t o = 0, n = 0;
+	return t == PLAN_ADDR && op == PLAN_ADD && p->addrs[i].local.family == AF_INET6;
+}
+
+/* In the plan's order, which is the kernel's and decides between equals; @cnts: rows of the item that begins there. */
+static int changes_add(const struct plan *p, enum plan_table t, enum plan_op op,
+		       const uint32_t *cnts, size_t row_cnt, struct plan_diff *d)
+{
 	int r = 0;
 
-	while (r == 0 && (o < old->cnt || n < new->cnt)) {
+	for (size_t i = 0; r == 0 && i < row_cnt; i++)
+		if (cnts[i] && !is_told_backwards(p, t, op, i))
+			r = change_add(d, t, op, (uint32_t)i, cnts[i]);
+	for (size_t i = row_cnt; r == 0 && i-- > 0;)
+		if (cnts[i] && is_told_backwards(p, t, op, i))
+			r = change_add(d, t, op, (uint32_t)i, cnts[i]);
+	return r;
+}
+
+/* What only one of the two has, of the plan @p; @op says which one and what follows from it. */
+static int only_one_has(const struct sorted *old, const struct sorted *new, const struct plan *p,
+			enum plan_table t, enum plan_op op, struct plan_diff *d)
+{
+	size_t o = 0, n = 0, row_cnt;
+	uint32_t *cnts;
+	int r;
+
+	(void)rows_of(p, t, &row_cnt);
+	cnts = calloc(row_cnt + 1, sizeof(*cnts));
+	if (!cnts)
+		return -ENOMEM;
+	while (o < old->cnt || n < new->cnt) {
 		int cmp = o == old->cnt   ? 1
 			  : n == new->cnt ? -1
 					  : item_cmp(&old->items[o], &new->items[n]);
 		const struct item *one = cmp < 0 ? &old->items[o] : &new->items[n];
 
 		if (cmp != 0 && (cmp < 0) == (op == PLAN_DEL))
-			r = change_add(d, t, op, one->idx, one->cnt);
+			cnts[one->idx] = one->cnt;
 		o += cmp <= 0;
 		n += cmp >= 0;
 	}
+	r = changes_add(p, t, op, cnts, row_cnt, d);
+	free(cnts);
 	return r;
 }
 
@@ -341,7 +371,8 @@ static void addrs_pair(const struct plan *old, const struct plan *new, struct pl
 
 int plan_diff(const struct plan *old, const struct plan *new, struct plan_diff *ret)
 {
-	static const enum plan_table down[] = { PLAN_RULE, PLAN_ROUTE, PLAN_NEIGH, PLAN_ADDR };
+	/* routes last to go and first to come: one that an address brings, too, has the kernel's place */
+	static const enum plan_table down[] = { PLAN_RULE, PLAN_ADDR, PLAN_NEIGH, PLAN_ROUTE };
 	struct sorted was[PLAN_TABLE_COUNT] = { 0 }, is[PLAN_TABLE_COUNT] = { 0 };
 	int r = 0;
 
@@ -352,13 +383,14 @@ int plan_diff(const struct plan *old, const struct plan *new, struct plan_diff *
 			r = sorted_make(new, (enum plan_table)t, old, &is[t]);
 	}
 	for (size_t i = 0; r == 0 && i < 4; i++)
-		r = only_one_has(&was[down[i]], &is[down[i]], down[i], PLAN_DEL, ret);
+		r = only_one_has(&was[down[i]], &is[down[i]], old, down[i], PLAN_DEL, ret);
 	if (r == 0)
 		r = links_gone(old, new, ret);
 	if (r == 0)
 		r = links_come(old, new, ret);
 	for (size_t i = 4; r == 0 && i > 0; i--)
-		r = only_one_has(&was[down[i - 1]], &is[down[i - 1]], down[i - 1], PLAN_ADD, ret);
+		r = only_one_has(&was[down[i - 1]], &is[down[i - 1]], new, down[i - 1], PLAN_ADD,
+				 ret);
 	for (size_t t = 0; t < PLAN_TABLE_COUNT; t++) {
 		sorted_done(&was[t]);
 		sorted_done(&is[t]);

@@ -50,6 +50,8 @@
 
 #define ATTR_TSO_MAX_SIZE      59 /* IFLA_TSO_MAX_SIZE, linux 6.0 */
 #define ATTR_GSO_IPV4_MAX_SIZE 63 /* IFLA_GSO_IPV4_MAX_SIZE, linux 6.3 */
+#define ATTR_SPORT_MASK        28 /* FRA_SPORT_MASK, linux 6.15 */
+#define ATTR_DPORT_MASK        29
 
 /* Without the kernel's word: what every device took before these attributes existed. */
 #define LEGACY_GSO_MAX_SIZE 65536u
@@ -364,6 +366,7 @@ static void route_nexthop(struct rtnl_nexthop *nh, const struct plan *p, bool is
 	if (r->gateway.family == 0)
 		ip_from_nl(&r->gateway, rtnl_route_nh_get_via(nh));
 	r->is_onlink = (rtnl_route_nh_get_flags(nh) & RTNH_F_ONLINK) != 0;
+	r->is_dead = (rtnl_route_nh_get_flags(nh) & RTNH_F_DEAD) != 0;
 	r->weight = is_multipath ? (uint32_t)rtnl_route_nh_get_weight(nh) + 1 : 0;
 }
 
@@ -383,6 +386,59 @@ static void route_to_plan(struct nl_object *obj, void *arg)
 		route_common(route, r);
 		if (nexthops > 0)
 			route_nexthop(rtnl_route_nexthop_n(route, i), ps->plan, nexthops > 1, r);
+	}
+}
+
+/* Does a mask of ports leave bits out? The kernel dumps one with every range: all bits, or none at all. */
+static bool is_mask_partial(const struct nlattr *mask)
+{
+	uint16_t bits = nla_len(mask) == sizeof(bits) ? nla_get_u16(mask) : 1;
+
+	return bits != 0 && bits != UINT16_MAX;
+}
+
+/* Selectors that the plan has no field for. */
+static bool rule_is_partial(const struct nlmsghdr *nlh)
+{
+	const struct nlattr *a;
+	int rest;
+
+	nlmsg_for_each_attr(a, (struct nlmsghdr *)(uintptr_t)nlh, sizeof(struct fib_rule_hdr), rest)
+	{
+		int type = nla_type(a);
+
+		if (type == FRA_TUN_ID || type == FRA_SUPPRESS_IFGROUP || type == FRA_L3MDEV ||
+		    type == FRA_UID_RANGE)
+			return true;
+		if (type == ATTR_SPORT_MASK || type == ATTR_DPORT_MASK) {
+			if (is_mask_partial(a))
+				return true;
+		} else if (type > FRA_DPORT_RANGE) {
+			return true; /* DSCP, flow label, what is to come */
+		}
+	}
+	return false;
+}
+
+static void rule_extras(struct rtnl_rule *rule, const struct nlmsghdr *nlh, struct plan_rule *r)
+{
+	uint32_t suppress =
+		u32_attr(nlh, sizeof(struct fib_rule_hdr), FRA_SUPPRESS_PREFIXLEN, UINT32_MAX);
+	uint16_t min, max;
+
+	r->is_partial = rule_is_partial(nlh);
+	r->has_suppress_len = suppress <= 128;
+	r->suppress_len = r->has_suppress_len ? (uint8_t)suppress : 0;
+	r->target = r->action == FR_ACT_GOTO ? rtnl_rule_get_goto(rule) : 0;
+	if (rtnl_rule_get_ipproto(rule, &r->ip_proto) < 0)
+		r->ip_proto = 0;
+	if (rtnl_rule_get_sport(rule, &min, &max) == 0) {
+		r->sport_min = min;
+		r->sport_max = max;
+	}
+	if (rtnl_rule_get_dport(rule, &min, &max) == 0) {
+		r->dport_min = min;
+		r->dport_max = max;
 	}
 }
 
@@ -420,6 +476,7 @@ static void rule_to_plan(struct nl_object *obj, void *arg)
 		(void)snprintf(r->iif, sizeof(r->iif), "%s", rtnl_rule_get_iif(rule));
 	if (rtnl_rule_get_oif(rule))
 		(void)snprintf(r->oif, sizeof(r->oif), "%s", rtnl_rule_get_oif(rule));
+	rule_extras(rule, ps->nlh, r);
 }
 
 static void neigh_to_plan(struct nl_object *obj, void *arg)

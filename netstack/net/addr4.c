@@ -36,11 +36,17 @@ void addr4_done(struct addr4_list *l)
 	*l = (struct addr4_list){ 0 };
 }
 
-static struct addr4 *find_on(const struct net *n, uint32_t link_id, const struct ns_addr *a)
+/* Linux lets a link have an address several times, with subnets of different lengths; -1: any of them. */
+static struct addr4 *find_on(const struct net *n, uint32_t link_id, const struct ns_addr *a,
+			     int prefix_len)
 {
-	for (uint32_t i = 0; i < n->addrs4.cnt; i++)
-		if (n->addrs4.v[i].link_id == link_id && ns_addr_eq(&n->addrs4.v[i].a.addr, a))
-			return &n->addrs4.v[i];
+	for (uint32_t i = 0; i < n->addrs4.cnt; i++) {
+		struct addr4 *o = &n->addrs4.v[i];
+
+		if (o->link_id == link_id && ns_addr_eq(&o->a.addr, a) &&
+		    (prefix_len < 0 || o->a.prefix_len == prefix_len))
+			return o;
+	}
 	return NULL;
 }
 
@@ -171,7 +177,7 @@ static int each_route(struct net *n, const struct addr4 *a,
 int addr4_set(struct net *n, uint32_t link_id, const struct ns_ifaddr *a)
 {
 	struct addr4 entry = { .a = *a, .link_id = link_id };
-	struct addr4 *old = find_on(n, link_id, &a->addr);
+	struct addr4 *old = find_on(n, link_id, &a->addr, a->prefix_len);
 	int err;
 
 	if (a->prefix_len > ADDR_BITS || ns_addr_is_any(&a->addr) ||
@@ -206,20 +212,22 @@ static bool prefers(const struct route *r, const void *ctx)
 /** addr4_del() - ns_stack_del_addr() for IPv4: 0, -EADDRNOTAVAIL, -ENOMEM */
 int addr4_del(struct net *n, uint32_t link_id, const struct ns_addr *a)
 {
-	struct addr4 *old = find_on(n, link_id, a);
+	struct addr4 *old = find_on(n, link_id, a, -1);
+	const struct addr4 *other;
 	struct addr4 gone;
 	uint32_t i;
+	int err;
 
 	if (!old)
 		return -EADDRNOTAVAIL;
 	gone = *old;
 	i = (uint32_t)(old - n->addrs4.v);
 	memmove(old, old + 1, (--n->addrs4.cnt - i) * sizeof(*old));
-	if (addr4_find(n, &gone.a.addr))
-		return each_route(n, &gone, route_take);
-	/* linux fib_sync_down_addr(): nothing may prefer it; those it brought are among them */
-	route_del_if(&n->routes, prefers, &gone.a.addr);
-	return each_route(n, &gone, route_take);
+	if (!addr4_find(n, &gone.a.addr)) /* linux fib_sync_down_addr(): nothing may prefer it */
+		route_del_if(&n->routes, prefers, &gone.a.addr);
+	err = each_route(n, &gone, route_take);
+	other = find_on(n, link_id, &gone.a.addr, -1);
+	return err < 0 || !other ? err : each_route(n, other, route_add);
 }
 
 /** addr4_del_link() - all of a link that is gone */

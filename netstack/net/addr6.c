@@ -371,15 +371,14 @@ static bool is_better(const struct addr6 *a, const struct addr6 *b, const struct
 	return prefix_match(a, dst) > prefix_match(b, dst); /* 8 */
 }
 
-static bool is_candidate(const struct net *n, const struct addr6 *a, const struct link *l)
+/* RFC 6724 4. What an IPv6 address is good for does not depend on whether its link is up: Linux takes it away then. */
+static bool is_candidate(const struct addr6 *a, const struct link *l)
 {
 	if (a->is_unusable)
 		return false;
 	if (ns_addr_is_loopback(&a->addr))
 		return l->is_loop;
-	if (a->link_id == l->id)
-		return true;
-	return !ns_addr_is_link_local(&a->addr) && n->links[a->link_id]->config.is_up;
+	return a->link_id == l->id || !ns_addr_is_link_local(&a->addr);
 }
 
 /**
@@ -400,7 +399,7 @@ bool addr6_src_for(const struct net *n, const struct link *l, const struct ns_ad
 	for (uint32_t i = 0; i < n->addrs6.cnt; i++) {
 		const struct addr6 *a = &n->addrs6.v[i];
 
-		if (!is_candidate(n, a, l) || (is_link_only && a->link_id != l->id))
+		if (!is_candidate(a, l) || (is_link_only && a->link_id != l->id))
 			continue;
 		if (!best || is_better(a, best, l, dst))
 			best = a;
@@ -408,63 +407,6 @@ bool addr6_src_for(const struct net *n, const struct link *l, const struct ns_ad
 	if (best)
 		*ret_src = best->addr;
 	return best != NULL;
-}
-
-static int route_out(const struct net *n, const struct route_hit *hit, const struct ns_addr *dst,
-		     struct dst *d)
-{
-	const struct ns_route *r = &hit->route->r;
-
-	d->link = n->links[hit->hop->link_id];
-	d->nexthop = ns_addr_is_any(&hit->hop->gateway) ? *dst : hit->hop->gateway;
-	d->mtu = d->link->config.mtu;
-	if (d->mtu < IP6_MTU_MIN) /* RFC 8200 5: no IPv6 on such a link */
-		return -ENETUNREACH;
-	if (r->mtu && r->mtu < d->mtu)
-		d->mtu = ns_max_u(r->mtu, IP6_MTU_MIN);
-	if (ns_addr_is_loopback(&d->src) && !d->link->is_loop)
-		return -EINVAL;
-	return 0;
-}
-
-/**
- * addr6_route() - net_route() for IPv6
- * @n:		IP layer
- * @f:		dst zoned, not any; is_oif_strict is set here
- * @d:		Filled in
- * @ret_hit:	The route, set on success and on -EADDRNOTAVAIL
- *
- * Return: as net_route()
- */
-int addr6_route(const struct net *n, struct route_flow *f, struct dst *d, struct route_hit *ret_hit)
-{
-	const struct ns_route *r;
-	int err;
-
-	if (f->oif != RULE_NO_LINK && ns_addr_is_any(&f->src))
-		f->is_oif_strict = true; /* linux ip6_route_output_flags() */
-	err = route_select(n, f, ret_hit);
-	if (err < 0)
-		return err;
-	r = &ret_hit->route->r;
-	/* without a route of its zone it has no link: no gateway may pass it on (RFC 4291 2.5.6) */
-	if (ns_addr_is_link_local(&f->dst) && !ns_addr_is_link_local(&r->dst))
-		return -ENETUNREACH;
-	d->src = f->src;
-	if (r->type == NS_ROUTE_LOCAL || r->type == NS_ROUTE_ANYCAST) {
-		d->link = n->links[LINK_LOOP_ID];
-		d->nexthop = f->dst;
-		d->mtu = LINK_LOOP_MTU;
-	} else {
-		err = route_out(n, ret_hit, &f->dst, d);
-	}
-	if (err < 0 || !ns_addr_is_any(&d->src))
-		return err;
-	d->src = r->prefsrc;
-	if (ns_addr_is_any(&d->src) &&
-	    !addr6_src_for(n, n->links[ret_hit->hop->link_id], &f->dst, &d->src))
-		return -EADDRNOTAVAIL; /* linux ip6_dst_lookup_tail() */
-	return 0;
 }
 
 /**

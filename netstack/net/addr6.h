@@ -12,8 +12,6 @@
 struct dst;
 struct link;
 struct net;
-struct route_flow;
-struct route_hit;
 
 /** struct addr6 - one of our addresses */
 struct addr6 {
@@ -46,8 +44,6 @@ const struct addr6 *addr6_link_local(const struct net *n, const struct link *l);
 struct ns_addr addr6_solicited_node(const struct ns_addr *a);
 ns_must_check bool addr6_src_for(const struct net *n, const struct link *l,
 				 const struct ns_addr *dst, struct ns_addr *ret_src);
-ns_must_check int addr6_route(const struct net *n, struct route_flow *f, struct dst *d,
-			      struct route_hit *ret_hit);
 ns_must_check int addr6_route_group(const struct net *n, const struct ns_addr *dst,
 				    uint32_t ifindex, struct dst *d);
 struct link *addr6_link_of(const struct net *n, const struct ns_addr *a);

@@ -93,7 +93,8 @@ void net_group_leave(struct net *n, const struct ns_addr *group, uint32_t ifinde
 	if (!g || --g->members > 0)
 		return;
 	*g = n->groups.v[--n->groups.cnt];
-	if (ns_addr_is_v4(group) || !addr6_is_group(n, l, group)) /* else an address of ours is in it */
+	if (ns_addr_is_v4(group) ||
+	    !addr6_is_group(n, l, group)) /* else an address of ours is in it */
 		report_leave(n, l, group);
 }
 

@@ -18,7 +18,7 @@ struct ip6_walk {
 	uint8_t next;
 	bool is_fragment; /* there was a fragment header, of a packet that is whole (RFC 6946) */
 	bool has_router_alert;
-	bool is_piece;    /* the walk ended at the fragment header of a piece */
+	bool is_piece; /* the walk ended at the fragment header of a piece */
 	/* why the walk ended, for a parameter problem (RFC 4443 3.4) */
 	bool is_told;
 	bool is_told_to_groups; /* also when the packet was sent to a group */

@@ -50,7 +50,5 @@ static inline bool net_is_csum_trusted(const struct pkt *p)
 	       (p->csum == PKT_CSUM_PARTIAL && p->csum_start == p->l4_off - p->l2_off);
 }
 
-int net_flow(const struct net *n, const struct ns_flow *flow, struct route_flow *ret_flow);
-int net_path(const struct net *n, struct route_flow *f, struct dst *d, struct route_hit *ret_hit);
 /** net_link_by_ifindex() - the container's number of it; NULL: there is none, or 0 was asked for */
 struct link *net_link_by_ifindex(const struct net *n, uint32_t ifindex);

@@ -124,14 +124,11 @@ ns_must_check int net_route(struct net *n, const struct ns_addr *dst, const stru
 /** net_route_flow() - net_route() with all that rules may look at; -ENODEV for an oif that is not there */
 ns_must_check int net_route_flow(struct net *n, const struct ns_flow *flow, struct dst *ret_dst);
 /**
- * net_route_dgram() - net_route() that also knows broadcast and multicast
- * @src:	Any: choose
- * @ifindex:	Link to leave by, 0: by route
+ * net_route_dgram() - net_route_flow() that also knows broadcast and multicast
  * @ret_is_group:	Broadcast or multicast: several may hear it, and members of it on this host
  * @ret_is_bcast:	Broadcast: needs SO_BROADCAST
  */
-ns_must_check int net_route_dgram(struct net *n, const struct ns_addr *dst,
-				  const struct ns_addr *src, uint32_t ifindex, struct dst *ret_dst,
+ns_must_check int net_route_dgram(struct net *n, const struct ns_flow *flow, struct dst *ret_dst,
 				  bool *ret_is_group, bool *ret_is_bcast);
 /** net_ifindex_of() - the link that has address @a, or that a route to @a leaves by; 0: none */
 uint32_t net_ifindex_of(const struct net *n, const struct ns_addr *a);

@@ -2,7 +2,7 @@
 /*
  * route_get.c - what an operator asks: where would this packet go?
  *
- * The answer is that of `ip route get`: of the path a socket's packet takes (net_path()), or, with a
+ * The answer is that of `ip route get`: of the path a socket's packet takes (path_find()), or, with a
  * link it came by, whether it is for us. Nothing is remembered.
  *
  * References: linux v6.1 net/ipv4/route.c inet_rtm_getroute(), net/ipv6/route.c inet6_rtm_getroute().
@@ -11,41 +11,54 @@
 
 #include "net/net.h"
 #include "net/net_int.h"
+#include "net/path.h"
 
-static void fill(const struct net *n, const struct route_hit *hit, const struct dst *d,
-		 struct ns_route_answer *ret)
+static void fill(const struct net *n, const struct path *p, struct ns_route_answer *ret)
 {
-	const struct ns_route *r = &hit->route->r;
+	const struct ns_route *r = p->hit.route ? &p->hit.route->r : NULL;
+	const struct ns_nexthop *h = p->hit.hop;
 
 	*ret = (struct ns_route_answer){
-		.type = r->type,
-		.has_gateway = !ns_addr_is_any(&hit->hop->gateway),
-		.gateway = hit->hop->gateway,
-		.src = d->src,
-		.has_src = !ns_addr_is_any(&d->src),
-		.link_id = d->link ? d->link->id : hit->hop->link_id,
-		.table = r->table,
-		.mtu = d->link ? d->mtu : n->links[hit->hop->link_id]->config.mtu,
-		.metric = r->metric,
-		.nexthop_cnt = r->nexthop_cnt,
+		.type = p->type,
+		.src = p->d.src,
+		.has_src = !ns_addr_is_any(&p->d.src),
+		.link_id = p->d.link ? p->d.link->id
+			   : h       ? h->link_id
+				     : LINK_LOOP_ID,
+		.mtu = p->d.mtu,
 	};
+	if (p->d.link)
+		ret->ifindex = p->d.link->config.ifindex;
+	else if (h)
+		ret->ifindex = n->links[h->link_id]->config.ifindex;
+	if (!r)
+		return;
+	ret->gateway = h->gateway;
+	ret->has_gateway = !ns_addr_is_any(&h->gateway);
+	ret->table = r->table;
+	ret->metric = r->metric;
+	ret->nexthop_cnt = r->nexthop_cnt;
 }
 
 /* A received packet: ours, or nobody's, since this host passes nothing on. */
 static int find_input(const struct net *n, const struct route_flow *f,
 		      struct ns_route_answer *ret_answer)
 {
-	struct dst d = { 0 };
-	struct route_hit hit;
-	int err = route_select(n, f, &hit);
+	struct path p = { 0 };
+	bool is_v4 = ns_addr_is_v4(&f->dst);
+	int err;
 
+	if (is_v4 && ns_addr_is_any(&f->src))
+		return -EINVAL; /* no host sends from there */
+	err = route_select(n, f, &p.hit);
 	if (err < 0)
-		return ns_addr_is_v4(&f->dst) ? -EHOSTUNREACH : err;
-	if (ns_addr_is_v4(&f->dst) && hit.route->r.type == NS_ROUTE_UNICAST)
+		return is_v4 ? -EHOSTUNREACH : err;
+	p.type = p.hit.route->r.type;
+	if (is_v4 && p.type == NS_ROUTE_UNICAST)
 		return -EHOSTUNREACH;
-	if (hit.route->r.type == NS_ROUTE_LOCAL)
-		d.link = n->links[LINK_LOOP_ID];
-	fill(n, &hit, &d, ret_answer);
+	if (p.type == NS_ROUTE_LOCAL || p.type == NS_ROUTE_BROADCAST)
+		p.d.link = n->links[LINK_LOOP_ID];
+	fill(n, &p, ret_answer);
 	return 0;
 }
 
@@ -54,18 +67,15 @@ int net_find_route(const struct net *n, const struct ns_flow *flow,
 		   struct ns_route_answer *ret_answer)
 {
 	struct route_flow f;
-	struct dst d = { 0 };
-	struct route_hit hit = { 0 };
-	int err = net_flow(n, flow, &f);
+	struct path p;
+	int err = path_flow(n, flow, &f);
 
 	if (err < 0)
 		return err;
 	if (f.iif != LINK_LOOP_ID)
 		return find_input(n, &f, ret_answer);
-	err = net_path(n, &f, &d, &hit);
-	if (err == -EADDRNOTAVAIL && hit.route)
-		err = 0; /* there is a way, only nobody to send from */
+	err = path_find(n, &f, &p);
 	if (err == 0)
-		fill(n, &hit, &d, ret_answer);
+		fill(n, &p, ret_answer);
 	return err;
 }

@@ -365,7 +365,8 @@ static int add(struct route_table *t, const struct ns_route *r, bool is_replace)
 		struct route *o = list_entry(it, struct route, hash);
 
 		if (is_same_name(o, n) &&
-		    (is_replace || (o->r.type == n->r.type && are_hops_same(o, n)))) {
+		    (is_replace || (o->r.type == n->r.type && are_hops_same(o, n) &&
+				    ns_addr_eq(&o->r.prefsrc, &n->r.prefsrc)))) {
 			old = o;
 			break;
 		}
@@ -374,7 +375,7 @@ static int add(struct route_table *t, const struct ns_route *r, bool is_replace)
 }
 
 /**
- * route_add() - ns_stack_add_route(): add a route, or give an equal one new MTU and preferred source
+ * route_add() - ns_stack_add_route(): add a route, or give an equal one a new MTU
  * @t:	Table
  * @r:	Copied. Its prefixes are cut to their lengths; links are not checked here
  *

@@ -439,6 +439,7 @@ struct tcp_conn { /* NOLINT(clang-analyzer-optin.performance.Padding) */
 	uint32_t mss; /* payload octets of a full segment now */
 	struct tcp_mtup mtup;
 	struct tcp_ip_opts ip_opts[2]; /* of IPv4 and IPv6: tcp_ip_opts_of() */
+	uint32_t mark;                 /* SO_MARK: routing rules look at it */
 
 	/* sending */
 	struct seq iss, snd_una, snd_nxt, snd_wl1, snd_wl2, snd_fin;
@@ -864,6 +865,7 @@ void tcp_keep_restart(struct tcp_conn *c, struct mono now);
 void tcp_output(void *self, struct mono now);
 void tcp_pmtu_sync(struct tcp_conn *c, struct mono now);
 ns_must_check int tcp_route(struct tcp_conn *c);
+ns_must_check int tcp_route_from(struct tcp_conn *c, const struct ns_addr *src);
 void tcp_mss_sync(struct tcp_conn *c);
 ns_must_check int tcp_xmit(struct tcp_conn *c, struct seq seq, uint32_t len, uint8_t flags,
 			   struct mono now);

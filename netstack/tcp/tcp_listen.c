@@ -60,6 +60,7 @@ static void send_synack_at(struct tcp_halfopen *h, uint32_t ts_val, struct mono 
 		.wnd = (uint16_t)ns_min_u(h->wnd_edge, UINT16_MAX),
 		.flags = TCP_SYN | TCP_ACK,
 		.is_syn_opts = true,
+		.mark = h->l->c->mark,
 		.opt = {
 			.mss = h->adv_mss,
 			.has_ts = h->has_ts,
@@ -97,6 +98,7 @@ static void send_ack(struct tcp_halfopen *h, const struct tcp_seg *s, struct mon
 		.ack = seq_add(h->irs, 1),
 		.wnd = (uint16_t)ns_min_u(h->wnd_edge >> h->rcv_wscale, UINT16_MAX),
 		.flags = TCP_ACK,
+		.mark = h->l->c->mark,
 		.opt = {
 			.has_ts = h->has_ts,
 			.ts_val = tcp_ts_now(h->ts_off, now),
@@ -258,6 +260,7 @@ static void inherit(struct tcp_conn *c, const struct tcp_conn *lc)
 	c->notsent_lowat = lc->notsent_lowat;
 	c->pace.max_rate = lc->pace.max_rate;
 	c->user_mss = lc->user_mss;
+	c->mark = lc->mark;
 	memcpy(c->ip_opts, lc->ip_opts, sizeof(c->ip_opts));
 	c->keepidle_ns = lc->keepidle_ns;
 	c->keepintvl_ns = lc->keepintvl_ns;

@@ -167,6 +167,10 @@ int tcp_setopt(void *conn, enum ns_sockopt opt, int value)
 	case NS_IPV6_TCLASS:
 		c->ip_opts[opt == NS_IPV6_TCLASS].tos = (uint8_t)(value & 0xfc);
 		return 0;
+	case NS_SO_MARK:
+		c->mark = (uint32_t)value;
+		c->dst.generation--; /* rules may send it elsewhere */
+		return 0;
 	case NS_SO_TTL:
 	case NS_IPV6_UNICAST_HOPS:
 		if (value != -1 && (value < 1 || value > 255))
@@ -278,6 +282,9 @@ int tcp_getopt(void *conn, enum ns_sockopt opt, int *ret_value)
 	case NS_SO_PRIORITY_TOS:
 	case NS_IPV6_TCLASS:
 		v = c->ip_opts[opt == NS_IPV6_TCLASS].tos;
+		break;
+	case NS_SO_MARK:
+		v = (int)c->mark;
 		break;
 	case NS_SO_TTL:
 	case NS_IPV6_UNICAST_HOPS:

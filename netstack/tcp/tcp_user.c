@@ -102,7 +102,8 @@ static int connect_key(struct tcp_conn *c, const struct ns_endpoint *remote)
 		k->remote.addr = ns_addr_is_v4(&k->remote.addr) || ns_addr_is_v4(from)
 					 ? ns_addr_v4(0x7f000001)
 					 : (struct ns_addr){ { [15] = 1 } };
-	r = net_route(t->net, &k->remote.addr, from, &c->dst);
+	k->local.port = is_bound ? c->bind.local.port : 0;
+	r = tcp_route_from(c, from);
 	if (r < 0)
 		return r;
 	k->local.addr = ns_addr_is_any(from) ? c->dst.src : *from;

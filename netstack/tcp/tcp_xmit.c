@@ -70,6 +70,20 @@ void tcp_pmtu_sync(struct tcp_conn *c, struct mono now)
 	tcp_mss_sync(c);
 }
 
+/** tcp_route_from() - look the path up, from @src (any: choose); what net_route_flow() says */
+int tcp_route_from(struct tcp_conn *c, const struct ns_addr *src)
+{
+	const struct ns_flow f = { .dst = tcp_remote(c)->addr,
+				   .src = *src,
+				   .mark = c->mark,
+				   .sport = tcp_local(c)->port,
+				   .dport = tcp_remote(c)->port,
+				   .tos = tcp_ip_opts_of(c, &tcp_remote(c)->addr)->tos,
+				   .proto = 6 };
+
+	return net_route_flow(c->t->net, &f, &c->dst);
+}
+
 /**
  * tcp_route() - the path is known and current
  *
@@ -82,7 +96,7 @@ int tcp_route(struct tcp_conn *c)
 
 	if (ns_likely(net_dst_is_current(n, &c->dst)))
 		return 0;
-	r = net_route(n, &tcp_remote(c)->addr, &tcp_local(c)->addr, &c->dst);
+	r = tcp_route_from(c, &tcp_local(c)->addr);
 	if (r < 0)
 		return r;
 	if (TCP_IN(c->state, TCPF_SYNCHRONISED))
@@ -278,11 +292,17 @@ void tcp_reply(struct tcp *t, struct tcp_emit *e, uint8_t tos, struct mono now)
 		.tos = tos,
 		.dont_fragment = true,
 	};
+	const struct ns_flow flow = { .dst = e->remote.addr,
+				      .src = e->local.addr,
+				      .mark = e->mark,
+				      .sport = e->local.port,
+				      .dport = e->remote.port,
+				      .tos = tos,
+				      .proto = 6 };
 	struct dst d;
 	struct pkt *p;
 
-	if (net_route(t->net, &e->remote.addr, &e->local.addr, &d) < 0 ||
-	    net_dst_room(t->net, &d) == 0)
+	if (net_route_flow(t->net, &flow, &d) < 0 || net_dst_room(t->net, &d) == 0)
 		return;
 	p = pkt_new_tx(&t->core->pkts);
 	if (!p)

@@ -199,12 +199,13 @@ static int check_family(const struct udp_sock *s, const struct ns_addr *a)
 /* May a socket have this address? Groups and broadcast: to hear them alone. */
 static bool is_bindable(const struct udp *u, const struct ns_addr *a)
 {
+	const struct ns_flow f = { .dst = *a };
 	struct dst d;
 	bool is_group, is_bcast;
 
 	if (ns_addr_is_any(a) || ns_addr_is_multicast(a) || net_is_local(u->net, a))
 		return true;
-	return net_route_dgram(u->net, a, NULL, 0, &d, &is_group, &is_bcast) == 0 && is_bcast;
+	return net_route_dgram(u->net, &f, &d, &is_group, &is_bcast) == 0 && is_bcast;
 }
 
 static int sock_bind(void *c, const struct ns_endpoint *local)
@@ -258,6 +259,7 @@ static int sock_connect(void *c, const struct ns_endpoint *remote)
 	const struct udp_family *f;
 	struct ns_endpoint to;
 	struct dst d;
+	struct ns_flow flow;
 	struct ns_addr src = s->has_user_addr ? s->bind.local.addr : (struct ns_addr){ { 0 } };
 	uint32_t ifindex = s->bind.ifindex;
 	bool is_group = false, is_bcast = false;
@@ -278,7 +280,8 @@ static int sock_connect(void *c, const struct ns_endpoint *remote)
 		src = s->src; /* linux keeps inet_saddr of the last connect() */
 	if (ifindex == 0)
 		ifindex = ns_addr_is_multicast(&to.addr) ? f->mcast_ifindex : f->ucast_ifindex;
-	r = net_route_dgram(s->udp->net, &to.addr, &src, ifindex, &d, &is_group, &is_bcast);
+	flow = udp_flow(s, &to, &src, ifindex, f->tos);
+	r = net_route_dgram(s->udp->net, &flow, &d, &is_group, &is_bcast);
 	if (r == 0 && is_bcast && !s->is_broadcast)
 		r = -EACCES;
 	if (r == 0)

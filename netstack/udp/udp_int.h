@@ -86,6 +86,7 @@ struct udp_sock {
 	uint32_t group_cnt;
 	struct udp_family fam[2]; /* IPv4, IPv6: udp_family_of() */
 	uint32_t rcvbuf;          /* octets of charge */
+	uint32_t mark;            /* SO_MARK */
 	int sndbuf;
 	bool is_broadcast, is_no_check, has_info;
 };
@@ -94,6 +95,20 @@ struct udp_sock {
 static inline struct udp_family *udp_family_of(struct udp_sock *s, const struct ns_addr *a)
 {
 	return &s->fam[!ns_addr_is_v4(a)];
+}
+
+/** udp_flow() - what rules may look at of a datagram to @to */
+static inline struct ns_flow udp_flow(const struct udp_sock *s, const struct ns_endpoint *to,
+				      const struct ns_addr *src, uint32_t ifindex, uint8_t tos)
+{
+	return (struct ns_flow){ .dst = to->addr,
+				 .src = *src,
+				 .oif = ifindex,
+				 .mark = s->mark,
+				 .sport = s->bind.local.port,
+				 .dport = to->port,
+				 .tos = tos,
+				 .proto = 17 };
 }
 
 /** struct udp - the transport */

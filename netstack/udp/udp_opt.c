@@ -114,6 +114,10 @@ static int set_other(struct udp_sock *s, enum ns_sockopt opt, int value)
 		s->rcvbuf = value < UDP_RCVBUF_MIN ? UDP_RCVBUF_MIN : (uint32_t)value;
 		return 0;
 	}
+	if (opt == NS_SO_MARK) {
+		s->mark = (uint32_t)value;
+		return 0;
+	}
 	if (opt == NS_SO_SNDBUF) {
 		s->sndbuf =
 			value; /* nothing of ours waits to be sent: the link's queue is the limit */
@@ -160,6 +164,8 @@ static int get_other(struct udp_sock *s, enum ns_sockopt opt, int *ret_value)
 		*ret_value = (int)s->fam[1].ucast_ifindex;
 	else if (opt == NS_SO_RCVBUF)
 		*ret_value = (int)s->rcvbuf;
+	else if (opt == NS_SO_MARK)
+		*ret_value = (int)s->mark;
 	else if (opt == NS_SO_SNDBUF)
 		*ret_value = s->sndbuf;
 	else

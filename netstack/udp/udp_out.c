@@ -150,15 +150,17 @@ static int find_peer(struct udp_sock *s, const struct ns_dgram_tx *tx, struct ud
 static int find_path(struct udp_sock *s, const struct ns_dgram_tx *tx, struct udp_out *o)
 {
 	struct ns_addr src = { { 0 } };
+	struct ns_flow flow;
 	bool is_bcast = false;
 	int r = find_peer(s, tx, o);
 
 	if (r == 0)
 		r = pick_src(s, tx, o, &src);
-	if (r == 0)
-		r = net_route_dgram(s->udp->net, &o->to.addr, &src,
-				    pick_ifindex(s, tx, o->f, o->is_mcast), &o->dst, &o->is_group,
-				    &is_bcast);
+	if (r < 0)
+		return r;
+	flow = udp_flow(s, &o->to, &src, pick_ifindex(s, tx, o->f, o->is_mcast),
+			tx->tos >= 0 ? (uint8_t)tx->tos : o->f->tos);
+	r = net_route_dgram(s->udp->net, &flow, &o->dst, &o->is_group, &is_bcast);
 	if (r < 0)
 		return r;
 	if (is_bcast && !s->is_broadcast)

@@ -135,11 +135,11 @@ struct ns_ifaddr {
  */
 ns_must_check int ns_stack_set_addr(struct ns_stack *s, uint32_t link_id,
 				    const struct ns_ifaddr *a);
-/** ns_stack_del_addr() - with the routes it brought and those that prefer it as source; 0, -ENODEV, -EADDRNOTAVAIL */
+/** ns_stack_del_addr() - with the routes it brought and those that prefer it as source; of several alike one. 0, -ENODEV, -EADDRNOTAVAIL */
 ns_must_check int ns_stack_del_addr(struct ns_stack *s, uint32_t link_id, const struct ns_addr *a);
 
 /**
- * ns_stack_add_route() - behind those of the same name; the very same is given the new MTU and source
+ * ns_stack_add_route() - behind those of the same name; the very same (next hops and source, too) is given the new MTU
  * Return: 0, -ENODEV, -EINVAL, -ENOSPC, -ENOMEM
  */
 ns_must_check int ns_stack_add_route(struct ns_stack *s, const struct ns_route *r);
@@ -183,10 +183,11 @@ struct ns_route_answer {
 	bool has_gateway;
 	bool has_src;
 	struct ns_addr gateway;
-	struct ns_addr src; /* the packet's own, or the one that is chosen */
-	uint32_t link_id;   /* it leaves by (the loop: LINK 0) */
-	uint32_t table;     /* 0: no table was asked */
-	uint32_t mtu;       /* octets */
+	struct ns_addr
+		src; /* IPv4: the packet's own, else the one that is chosen; IPv6: the one that would be */
+	uint32_t link_id, ifindex; /* it leaves by, LINK 0 being the loop */
+	uint32_t table;            /* 0: no table was asked */
+	uint32_t mtu;              /* octets */
 	uint32_t metric;
 	uint32_t nexthop_cnt; /* of the route, of which the flow took one */
 };

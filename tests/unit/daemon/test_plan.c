@@ -108,6 +108,7 @@ static void random_route(struct prng *p, struct plan *plan)
 	if (r->from_len)
 		r->from = random_ip(p, r->family);
 	r->is_onlink = prng_below(p, 2);
+	r->is_dead = prng_below(p, 2);
 	r->table = prng_u32(p);
 	r->metric = prng_u32(p);
 	r->mtu = prng_u32(p);
@@ -128,7 +129,16 @@ static void random_rule(struct prng *p, struct plan *plan)
 	r->dst_len = (uint8_t)prng_below(p, end);
 	r->src_len = (uint8_t)prng_below(p, end);
 	r->tos = (uint8_t)prng_u32(p);
+	r->ip_proto = (uint8_t)prng_u32(p);
 	r->is_inverted = prng_below(p, 2);
+	r->is_partial = prng_below(p, 2);
+	r->has_suppress_len = prng_below(p, 2);
+	r->suppress_len = (uint8_t)prng_below(p, end);
+	r->target = prng_u32(p);
+	r->sport_min = prng_below(p, 65536);
+	r->sport_max = prng_below(p, 65536);
+	r->dport_min = prng_below(p, 65536);
+	r->dport_max = prng_below(p, 65536);
 	r->priority = prng_u32(p);
 	r->table = prng_u32(p);
 	r->fwmark = prng_u32(p);
@@ -289,7 +299,7 @@ static int parse_with(const char *from, const char *to)
 		"\"addrs\":[{\"link_idx\":0,\"local\":\"10.0.0.1\",\"peer\":\"\",\"broadcast\":\"\","
 		"\"prefix_len\":24,\"scope\":0,\"flags\":0}],"
 		"\"routes\":[{\"family\":2,\"type\":1,\"scope\":0,\"protocol\":3,\"tos\":0,\"dst_len\":8,"
-		"\"from_len\":0,\"is_onlink\":false,\"table\":254,\"metric\":0,\"mtu\":0,\"weight\":0,"
+		"\"from_len\":0,\"is_onlink\":false,\"is_dead\":false,\"table\":254,\"metric\":0,\"mtu\":0,\"weight\":0,"
 		"\"link_idx\":0,\"dst\":\"10.0.0.0\",\"from\":\"\",\"gateway\":\"10.0.0.9\","
 		"\"prefsrc\":\"\"}],\"rules\":[],"
 		"\"neighs\":[{\"link_idx\":0,\"state\":128,\"mac\":\"02:00:00:00:00:02\","

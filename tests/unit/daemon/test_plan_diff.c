@@ -127,8 +127,8 @@ START_TEST(the_start_is_the_difference_to_nothing)
 {
 	plan_done(&old);
 	old.options.channel_cnt = 1;
-	expect({ PLAN_LINK, PLAN_ADD, 0, 1 }, { PLAN_ADDR, PLAN_ADD, 0, 1 },
-	       { PLAN_NEIGH, PLAN_ADD, 0, 1 }, { PLAN_ROUTE, PLAN_ADD, 0, 1 },
+	expect({ PLAN_LINK, PLAN_ADD, 0, 1 }, { PLAN_ROUTE, PLAN_ADD, 0, 1 },
+	       { PLAN_NEIGH, PLAN_ADD, 0, 1 }, { PLAN_ADDR, PLAN_ADD, 0, 1 },
 	       { PLAN_RULE, PLAN_ADD, 0, 1 });
 }
 END_TEST
@@ -137,8 +137,8 @@ START_TEST(what_refers_to_others_goes_first)
 {
 	plan_done(&new);
 	new.options.channel_cnt = 1;
-	expect({ PLAN_RULE, PLAN_DEL, 0, 1 }, { PLAN_ROUTE, PLAN_DEL, 0, 1 },
-	       { PLAN_NEIGH, PLAN_DEL, 0, 1 }, { PLAN_ADDR, PLAN_DEL, 0, 1 },
+	expect({ PLAN_RULE, PLAN_DEL, 0, 1 }, { PLAN_ADDR, PLAN_DEL, 0, 1 },
+	       { PLAN_NEIGH, PLAN_DEL, 0, 1 }, { PLAN_ROUTE, PLAN_DEL, 0, 1 },
 	       { PLAN_LINK, PLAN_DEL, 0, 1 });
 }
 END_TEST
@@ -205,6 +205,20 @@ START_TEST(a_route_that_changed_is_another)
 }
 END_TEST
 
+START_TEST(order_is_the_kernels_and_ipv6_addresses_are_told_backwards)
+{
+	struct plan_addr *a;
+
+	for (uint8_t i = 1; i <= 3; i++) {
+		a = plan_add_addr(&new);
+		a->local = (struct plan_ip){ .family = i == 2 ? AF_INET : AF_INET6, .b = { i } };
+		a->prefix_len = 32;
+	}
+	expect({ PLAN_ADDR, PLAN_ADD, 2, 1 }, { PLAN_ADDR, PLAN_ADD, 3, 1 },
+	       { PLAN_ADDR, PLAN_ADD, 1, 1 });
+}
+END_TEST
+
 START_TEST(next_hops_of_one_route_are_one_step)
 {
 	for (int i = 0; i < 3; i++) {
@@ -227,10 +241,10 @@ END_TEST
 START_TEST(a_link_carried_in_another_way_takes_its_rows_along)
 {
 	new.links[0].driver = PLAN_DRIVER_TAP;
-	expect({ PLAN_ROUTE, PLAN_DEL, 0, 1 }, { PLAN_NEIGH, PLAN_DEL, 0, 1 },
-	       { PLAN_ADDR, PLAN_DEL, 0, 1 }, { PLAN_LINK, PLAN_DEL, 0, 1 },
-	       { PLAN_LINK, PLAN_ADD, 0, 1 }, { PLAN_ADDR, PLAN_ADD, 0, 1 },
-	       { PLAN_NEIGH, PLAN_ADD, 0, 1 }, { PLAN_ROUTE, PLAN_ADD, 0, 1 });
+	expect({ PLAN_ADDR, PLAN_DEL, 0, 1 }, { PLAN_NEIGH, PLAN_DEL, 0, 1 },
+	       { PLAN_ROUTE, PLAN_DEL, 0, 1 }, { PLAN_LINK, PLAN_DEL, 0, 1 },
+	       { PLAN_LINK, PLAN_ADD, 0, 1 }, { PLAN_ROUTE, PLAN_ADD, 0, 1 },
+	       { PLAN_NEIGH, PLAN_ADD, 0, 1 }, { PLAN_ADDR, PLAN_ADD, 0, 1 });
 }
 END_TEST
 
@@ -342,6 +356,7 @@ int main(void)
 	tcase_add_test(tc, a_link_in_front_moves_rows_but_changes_nothing_else);
 	tcase_add_test(tc, an_address_with_other_flags_is_set_and_keeps_its_routes);
 	tcase_add_test(tc, a_route_that_changed_is_another);
+	tcase_add_test(tc, order_is_the_kernels_and_ipv6_addresses_are_told_backwards);
 	tcase_add_test(tc, next_hops_of_one_route_are_one_step);
 	tcase_add_test(tc, a_link_carried_in_another_way_takes_its_rows_along);
 	tcase_add_test(tc, random_plans_come_out_with_the_right_number_of_rows);

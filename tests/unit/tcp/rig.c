@@ -21,18 +21,24 @@ static void fill_random(void *ctx, void *buf, size_t len)
 
 /* --- the IP layer ----------------------------------------------------------------------------- */
 
-int net_route(struct net *n, const struct ns_addr *dst, const struct ns_addr *src,
-	      struct dst *ret_dst)
+int net_route_flow(struct net *n, const struct ns_flow *flow, struct dst *ret_dst)
 {
 	(void)n;
-	(void)dst;
-	(void)src;
+	(void)flow;
 	if (the->route_err)
 		return the->route_err;
 	*ret_dst = (struct dst){ .src = ns_addr_v4(RIG_LOCAL),
 				 .mtu = the->mtu,
 				 .generation = the->generation };
 	return 0;
+}
+
+int net_route(struct net *n, const struct ns_addr *dst, const struct ns_addr *src,
+	      struct dst *ret_dst)
+{
+	const struct ns_flow flow = { .dst = *dst, .src = *src };
+
+	return net_route_flow(n, &flow, ret_dst);
 }
 
 uint32_t net_pmtu(struct net *n, const struct dst *d, const struct ns_addr *to, struct mono now)
