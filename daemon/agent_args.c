@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <netinet/in.h>
+#include <netinet/udp.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -333,6 +334,13 @@ static int control_one(const struct cmsghdr *h, const uint8_t *data, enum args_r
 {
 	size_t len = h->cmsg_len - CMSG_LEN(0);
 
+	if (h->cmsg_level == IPPROTO_UDP) { /* linux udp_cmsg_send() */
+		if (h->cmsg_type != UDP_SEGMENT || len != sizeof(tx->gso_size))
+			return -EINVAL;
+		memcpy(&tx->gso_size, data, sizeof(tx->gso_size));
+		tx->has_gso = true;
+		return 0;
+	}
 	if (h->cmsg_level == IPPROTO_IPV6 && rules == ARGS_RULES_V6)
 		return control_v6(h->cmsg_type, data, len, tx);
 	if (h->cmsg_level == IPPROTO_IPV6 && h->cmsg_type == IPV6_PKTINFO &&

@@ -32,6 +32,7 @@ struct adgram {
 	bool has_info;        /* the worker tells of datagrams of a connected socket, too */
 	struct ns_endpoint
 		ok_to;   /* the last destination that was found reachable, or that sent to us */
+	uint16_t ok_gso; /* likewise cut into such datagrams */
 	uint32_t ok_len; /* octets: as long as this they may be, where the length matters */
 	struct ns_addr mcast_if; /* IP_MULTICAST_IF */
 	uint32_t mcast_ifindex6; /* IPV6_MULTICAST_IF */

@@ -10,6 +10,7 @@
 #include "daemon/agent_dgram.h"
 
 #include <netinet/in.h>
+#include <netinet/udp.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -152,11 +153,17 @@ static int64_t set_group(struct agent *a, struct call *c, struct asock *s,
 static bool wants_info(const struct asock *s)
 {
 	static const int options[][2] = {
-		{ IPPROTO_IP, IP_PKTINFO },          { IPPROTO_IP, IP_RECVTTL },
-		{ IPPROTO_IP, IP_RECVTOS },          { SOL_SOCKET, SO_TIMESTAMP },
-		{ SOL_SOCKET, SO_TIMESTAMPNS },      { IPPROTO_IPV6, IPV6_RECVPKTINFO },
-		{ IPPROTO_IPV6, IPV6_RECVHOPLIMIT }, { IPPROTO_IPV6, IPV6_RECVTCLASS },
-		{ IPPROTO_IPV6, IPV6_2292PKTINFO },  { IPPROTO_IPV6, IPV6_2292HOPLIMIT },
+		{ IPPROTO_IP, IP_PKTINFO },
+		{ IPPROTO_IP, IP_RECVTTL },
+		{ IPPROTO_IP, IP_RECVTOS },
+		{ SOL_SOCKET, SO_TIMESTAMP },
+		{ SOL_SOCKET, SO_TIMESTAMPNS },
+		{ IPPROTO_IPV6, IPV6_RECVPKTINFO },
+		{ IPPROTO_IPV6, IPV6_RECVHOPLIMIT },
+		{ IPPROTO_IPV6, IPV6_RECVTCLASS },
+		{ IPPROTO_IPV6, IPV6_2292PKTINFO },
+		{ IPPROTO_IPV6, IPV6_2292HOPLIMIT },
+		{ IPPROTO_UDP, UDP_GRO },
 	};
 
 	for (size_t i = 0; i < NS_ARRAY_LEN(options); i++)

@@ -24,6 +24,7 @@
 
 #include <event2/event.h>
 #include <netinet/in.h>
+#include <netinet/udp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -322,6 +323,8 @@ static void control_fill(struct control *c, const struct asock *s)
 	bool is_v4 = ns_addr_is_v4(&in.row.from.addr);
 
 	control_time(c, s);
+	if (in.row.gso_size) /* linux udp_cmsg_recv() */
+		control_int(c, IPPROTO_UDP, UDP_GRO, in.row.gso_size);
 	if (s->family == AF_INET6)
 		control_v6(c, s, is_v4);
 	if (is_v4)

@@ -18,6 +18,7 @@
 #include "daemon/agent_dgram.h"
 
 #include <netinet/in.h>
+#include <netinet/udp.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -42,6 +43,13 @@ struct dgram_out {
 	uint8_t data[NS_DGRAM_MAX + 1];
 };
 
+/** gso_of() - octets of the datagrams that it is cut into; 0: it is not */
+static uint16_t gso_of(const struct asock *s, const struct dgram_out *o)
+{
+	return o->frame.to.has_gso ? o->frame.to.gso_size
+				   : (uint16_t)aopt_value(&s->opts, IPPROTO_UDP, UDP_SEGMENT);
+}
+
 /** needs_check() - is it not known that datagrams can go there? */
 static bool needs_check(const struct asock *s, const struct dgram_out *o)
 {
@@ -51,6 +59,9 @@ static bool needs_check(const struct asock *s, const struct dgram_out *o)
 	int mtu_discover = is_v6 ? aopt_value(&s->opts, IPPROTO_IPV6, IPV6_MTU_DISCOVER)
 				 : aopt_value(&s->opts, IPPROTO_IP, IP_MTU_DISCOVER);
 
+	/* UDP_SEGMENT has limits of its own, which are errors of the call, too */
+	if (gso_of(s, o) && (gso_of(s, o) != s->dg->ok_gso || o->len > s->dg->ok_len))
+		return true;
 	/* IP_PMTUDISC_DO, PROBE and such: longer than the path takes is an error of the call */
 	if ((mtu_discover >= 2 && mtu_discover <= (is_v6 ? 4 : 3)) || o->frame.to.dontfrag > 0 ||
 	    (is_v6 && aopt_value(&s->opts, IPPROTO_IPV6, IPV6_DONTFRAG))) {
@@ -98,6 +109,7 @@ static int64_t out_check(struct agent *a, struct call *c, struct asock *s,
 	h->is_check = true;
 	h->asked_to = to;
 	h->asked_len = q.len;
+	h->asked_gso = gso_of(s, o);
 	q.token = h->token;
 	agent_send(a, IPC_DGRAM_CHECK, &q);
 	return CALL_LATER;
@@ -109,6 +121,7 @@ void dgram_checked(struct asock *s, const struct held *h)
 		return;
 	s->dg->ok_to = h->asked_to;
 	s->dg->ok_len = h->asked_len;
+	s->dg->ok_gso = h->asked_gso;
 }
 
 /** out_send() - into the channel. Return: octets, CALL_LATER, or negative errno */
@@ -227,6 +240,8 @@ static int64_t msg_gather(struct asock *s, const struct args_mem *mem, uint64_t 
 	out.frame.to.ttl = tx.ttl;
 	out.frame.to.tos = tx.tos;
 	out.frame.to.dontfrag = tx.dontfrag;
+	out.frame.to.has_gso = tx.has_gso;
+	out.frame.to.gso_size = tx.gso_size;
 	r = args_gather(mem, msg.iov, msg.iov_cnt, out.data, sizeof(out.data));
 	if (r < 0)
 		return r;

@@ -84,6 +84,7 @@ struct held {
 	uint32_t sent_len;           /* with @is_urgent: the answer when it is sent */
 	struct ns_endpoint asked_to; /* with @is_check */
 	uint32_t asked_len;          /* likewise, octets */
+	uint16_t asked_gso;          /* likewise, UDP_SEGMENT */
 	int level, name;             /* HELD_QUERY: option asked for */
 	struct event *timer;
 };

@@ -279,7 +279,10 @@ struct ipc_dgram_to {
 	int16_t ttl, tos; /* -1: the socket's */
 	uint8_t has_to;   /* 0, 1 */
 	int8_t dontfrag;  /* 1, -1 no; 0: the socket's */
-	uint8_t reserved[2];
+	uint8_t has_gso;  /* 0, 1 */
+	uint8_t reserved;
+	uint16_t gso_size;
+	uint16_t reserved2;
 };
 
 /** struct ipc_dgram_check - agent -> worker: could a datagram go there? Answered by GETOPT_R */
@@ -322,7 +325,7 @@ struct ipc_dgram_row {
 	uint32_t sum; /* ipc_dgram_sum() of the payload */
 	uint32_t ifindex;
 	uint8_t ttl, tos;
-	uint16_t reserved;
+	uint16_t gso_size;
 	uint64_t time_ns; /* CLOCK_MONOTONIC */
 };
 

@@ -88,7 +88,9 @@ struct ns_dgram_tx wdgram_tx(const struct ipc_dgram_to *to)
 				     .ifindex = to->ifindex,
 				     .ttl = to->ttl,
 				     .tos = to->tos,
-				     .dontfrag = to->dontfrag };
+				     .dontfrag = to->dontfrag,
+				     .has_gso = to->has_gso,
+				     .gso_size = to->gso_size };
 }
 
 static void channel_wanted(struct worker *w, bool is_wanted)
@@ -370,6 +372,7 @@ static void row_fill(struct ipc_dgram_row *row, const struct ns_dgram_rx *d,
 				       .ifindex = d->ifindex,
 				       .ttl = d->ttl,
 				       .tos = d->tos,
+				       .gso_size = d->gso_size,
 				       .time_ns = d->time.ns };
 }
 

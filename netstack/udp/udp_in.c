@@ -10,7 +10,8 @@
  * broadcast and multicast have all that match, each with a copy of its own, and no answer.
  *
  * A super-frame of datagrams (PKT_GSO_UDP_L4: a peer on the same host whose segmentation nobody had to
- * do) is what its segments would be: datagrams of gso_size octets and a rest.
+ * do, or a socket of this one with UDP_SEGMENT) is what its segments would be: datagrams of gso_size octets
+ * and a rest. Who asked for it (UDP_GRO) gets it in one piece, and is told the size.
  */
 #include <errno.h>
 #include <string.h>
@@ -171,6 +172,7 @@ enum drop udp_queue_push(struct udp_sock *s, const struct pkt *p, const struct u
 				      .len = in->len,
 				      .ttl = ip->ttl,
 				      .tos = ip->tos,
+				      .gso_size = s->is_gro ? in->gso_size : 0,
 				      .time = now };
 	list_push(&s->queue, &d->node);
 	s->queue_cnt++;
@@ -217,6 +219,27 @@ void udp_consume(void *c, uint32_t cnt)
 	}
 }
 
+/* All of a frame to one socket, in one piece or as the datagrams it is. */
+static enum drop hand_over(struct udp_sock *s, const struct pkt *p, const struct udp_in *in,
+			   const struct ip_rx *ip, struct mono now)
+{
+	enum drop why = DROP_NONE;
+	struct udp_in part = *in;
+
+	if (in->gso_size == 0 || s->is_gro)
+		return udp_queue_push(s, p, in, ip, now);
+	for (uint32_t done = 0; done < in->len; done += part.len) {
+		enum drop r;
+
+		part.off = in->off + done;
+		part.len = ns_min_u(in->len - done, in->gso_size);
+		r = udp_queue_push(s, p, &part, ip, now);
+		if (r != DROP_NONE)
+			why = r;
+	}
+	return why;
+}
+
 /* ---- from IP ---- */
 
 /* linux v6.1 __udp4_lib_mcast_deliver() */
@@ -237,7 +260,7 @@ static enum drop deliver_group(struct udp *u, const struct pkt *p, const struct 
 		    (s->is_connected && !is_connected_to(s, &in->remote)) ||
 		    (is_mcast && !udp_sock_hears(s, &in->local.addr, in->ifindex)))
 			continue;
-		r = udp_queue_push(s, p, in, ip, now);
+		r = hand_over(s, p, in, ip, now);
 		if (why != DROP_NONE)
 			why = r;
 	}
@@ -253,7 +276,7 @@ static enum drop deliver(struct udp *u, const struct pkt *p, const struct udp_in
 		return deliver_group(u, p, in, ip, now);
 	s = udp_find(u, &in->local, &in->remote, in->ifindex);
 	if (s)
-		return udp_queue_push(s, p, in, ip, now);
+		return hand_over(s, p, in, ip, now);
 	net_port_unreachable(u->net, p, ip, now);
 	return DROP_UDP_NO_PORT;
 }
@@ -295,6 +318,7 @@ static enum drop parse(const struct udp *u, struct pkt *p, const struct ip_rx *i
 	}
 	*ret_in = (struct udp_in){ .local = { ip->dst, be16_get(h.dport) },
 				   .remote = { ip->src, be16_get(h.sport) },
+				   .gso_size = p->gso_size,
 				   .ifindex = ifindex_of(u, p, ip),
 				   .off = sizeof(h),
 				   .len = len - (uint32_t)sizeof(h) };
@@ -308,20 +332,11 @@ enum drop udp_input(void *self, struct pkt *p, const struct ip_rx *ip, struct mo
 	struct udp *u = self;
 	struct udp_in in;
 	enum drop why = parse(u, mine, ip, &in);
-	uint32_t end;
 
 	if (why != DROP_NONE)
 		return why;
-	if (ns_likely(mine->gso_size == 0))
-		return in.len > NS_DGRAM_MAX ? DROP_UDP_BAD_HEADER : deliver(u, mine, &in, ip, now);
-	end = in.off + in.len;
-	for (; in.off < end; in.off += in.len) {
-		enum drop r;
-
-		in.len = ns_min_u(end - in.off, mine->gso_size);
-		r = deliver(u, mine, &in, ip, now);
-		if (r != DROP_NONE)
-			why = r;
-	}
-	return why;
+	if (in.len > NS_DGRAM_MAX ||
+	    (in.gso_size && in.len > UDP_SEGMENTS_MAX * (uint32_t)in.gso_size))
+		return DROP_UDP_BAD_HEADER;
+	return deliver(u, mine, &in, ip, now);
 }

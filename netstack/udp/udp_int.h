@@ -10,12 +10,13 @@
 
 enum {
 	UDP_BUCKETS_MAX = 1024,
-	UDP_GROUPS_MAX = 20,   /* groups of one socket; linux net.ipv4.igmp_max_memberships */
-	UDP_ERRORS_MAX = 16,   /* errors of one socket that wait to be read */
-	UDP_CHARGE = 512,      /* octets a queued datagram counts besides its payload */
-	UDP_RCVBUF = 212992,   /* octets; linux net.core.rmem_default */
-	UDP_CHUNKS = 17,       /* CHUNK_SMALL pieces of the longest datagram */
-	UDP_RCVBUF_MIN = 2304, /* octets */
+	UDP_GROUPS_MAX = 20,    /* groups of one socket; linux net.ipv4.igmp_max_memberships */
+	UDP_ERRORS_MAX = 16,    /* errors of one socket that wait to be read */
+	UDP_CHARGE = 512,       /* octets a queued datagram counts besides its payload */
+	UDP_RCVBUF = 212992,    /* octets; linux net.core.rmem_default */
+	UDP_SEGMENTS_MAX = 128, /* datagrams of one UDP_SEGMENT; linux UDP_MAX_SEGMENTS */
+	UDP_CHUNKS = 17,        /* CHUNK_SMALL pieces of the longest datagram */
+	UDP_RCVBUF_MIN = 2304,  /* octets */
 };
 
 static_assert(UDP_CHUNKS * CHUNK_SMALL >= NS_DGRAM_MAX, "all of a datagram");
@@ -85,10 +86,11 @@ struct udp_sock {
 	struct udp_group groups[UDP_GROUPS_MAX];
 	uint32_t group_cnt;
 	struct udp_family fam[2]; /* IPv4, IPv6: udp_family_of() */
+	uint16_t gso_size;        /* UDP_SEGMENT: octets; 0: off */
 	uint32_t rcvbuf;          /* octets of charge */
 	uint32_t mark;            /* SO_MARK */
 	int sndbuf;
-	bool is_broadcast, is_no_check, has_info;
+	bool is_broadcast, is_no_check, has_info, is_gro;
 };
 
 /** udp_family_of() - the options for datagrams to and from @a */
@@ -165,8 +167,8 @@ int udp_getopt(void *c, enum ns_sockopt opt, int *ret_value);
 struct udp_in {
 	struct ns_endpoint local, remote;
 	uint32_t off, len;
-	uint32_t
-		ifindex; /* of the link it came by, or of that by which its original left to a group */
+	uint32_t ifindex;  /* of the link it came by, or that a copy's original left by */
+	uint16_t gso_size; /* octets of each datagram of a super-frame, 0: it is none */
 };
 
 /** udp_queue_push() - a copy of it for this socket */

@@ -39,6 +39,7 @@ static const struct opt_row {
 	[NS_SO_REUSEPORT] = { OPT_BOOL, 0, AT(bind.reuseport) },
 	[NS_SO_BROADCAST] = { OPT_BOOL, 0, AT(is_broadcast) },
 	[NS_SO_NO_CHECK] = { OPT_BOOL, 0, AT(is_no_check) },
+	[NS_UDP_GRO] = { OPT_BOOL, 0, AT(is_gro) },
 	[NS_DGRAM_INFO] = { OPT_BOOL, 0, AT(has_info) },
 	[NS_SO_PRIORITY_TOS] = { OPT_OCTET, UINT8_MAX, OF_V4(tos) },
 	[NS_IPV6_TCLASS] = { OPT_OCTET, UINT8_MAX, OF_V6(tos) },
@@ -110,6 +111,12 @@ static int set_other(struct udp_sock *s, enum ns_sockopt opt, int value)
 		s->fam[1].frag_mtu = (uint32_t)value;
 		return 0;
 	}
+	if (opt == NS_UDP_SEGMENT) {
+		if (value < 0 || value > UINT16_MAX)
+			return -EINVAL;
+		s->gso_size = (uint16_t)value;
+		return 0;
+	}
 	if (opt == NS_SO_RCVBUF) {
 		s->rcvbuf = value < UDP_RCVBUF_MIN ? UDP_RCVBUF_MIN : (uint32_t)value;
 		return 0;
@@ -162,6 +169,8 @@ static int get_other(struct udp_sock *s, enum ns_sockopt opt, int *ret_value)
 		*ret_value = (int)s->fam[0].ucast_ifindex;
 	else if (opt == NS_IPV6_UNICAST_IF)
 		*ret_value = (int)s->fam[1].ucast_ifindex;
+	else if (opt == NS_UDP_SEGMENT)
+		*ret_value = s->gso_size;
 	else if (opt == NS_SO_RCVBUF)
 		*ret_value = (int)s->rcvbuf;
 	else if (opt == NS_SO_MARK)

@@ -12,6 +12,9 @@
  * none ever is); one that does not is cut by us, or refused with -EMSGSIZE under IP_PMTUDISC_DO and
  * IPV6_DONTFRAG. The checksum is left to the device, unless the datagram is cut.
  *
+ * UDP_SEGMENT cuts the payload of one call into datagrams that differ in nothing but what they carry. On this host
+ * they go in one piece: who reads them may want them so (UDP_GRO).
+ *
  * Backpressure: a link without room is -EAGAIN; the socket is told NS_EV_OUT once there is some. A group
  * is sent to whatever the room, since its copy for this host follows.
  */
@@ -31,42 +34,61 @@ struct udp_out {
 	const struct udp_family *f;
 	bool is_group, is_mcast, is_dontfrag;
 	uint8_t ttl, tos;
-	uint32_t hdr_len; /* octets of IP and UDP headers */
+	uint32_t hdr_len;  /* octets of IP and UDP headers */
+	uint16_t gso_size; /* octets of each datagram, 0: it is one */
 };
 
-/* Payload of @iov but for its first @skip octets into pieces of @p. */
-static int copy_payload(struct udp *u, struct pkt *p, const struct ns_iov *iov, uint32_t iov_cnt,
-			size_t skip)
+/* A part of the program's payload: @len octets from @off on. */
+struct udp_part {
+	const struct ns_iov *iov;
+	uint32_t iov_cnt;
+	size_t off, len;
+};
+
+/* What of @part begins at its octet @done, as far as it lies in one piece. */
+static struct ns_iov part_at(const struct udp_part *part, size_t done)
+{
+	size_t skip = part->off + done;
+
+	for (uint32_t i = 0; i < part->iov_cnt; i++) {
+		const struct ns_iov *v = &part->iov[i];
+
+		if (skip < v->len) {
+			size_t len = v->len - skip, left = part->len - done;
+
+			return (struct ns_iov){ (uint8_t *)v->base + skip,
+						len < left ? len : left };
+		}
+		skip -= v->len;
+	}
+	return (struct ns_iov){ 0 };
+}
+
+/* Payload into pieces of @p. */
+static int copy_payload(struct udp *u, struct pkt *p, const struct udp_part *part)
 {
 	struct chunk *c = NULL;
 	uint32_t used = 0;
 	int r = 0;
 
-	for (uint32_t i = 0; r == 0 && i < iov_cnt; i++) {
-		size_t over = skip < iov[i].len ? skip : iov[i].len;
-		const uint8_t *from = (const uint8_t *)iov[i].base + over;
-		size_t left = iov[i].len - over;
+	for (size_t done = 0; r == 0 && done < part->len;) {
+		struct ns_iov v = part_at(part, done);
+		uint32_t n;
 
-		skip -= over;
-		while (r == 0 && left > 0) {
-			uint32_t n;
-
-			if (!c || used == CHUNK_SMALL) {
-				if (c && (r = pkt_add_frag(p, c, 0, used)) < 0)
-					break;
-				chunk_unref(c);
-				c = chunk_new(&u->core->chunks, CHUNK_SMALL);
-				used = 0;
-				if (!c)
-					return -ENOBUFS;
-			}
-			n = ns_min_u(CHUNK_SMALL - used,
-				     left > CHUNK_SMALL ? CHUNK_SMALL : (uint32_t)left);
-			memcpy(c->data + used, from, n);
-			from += n;
-			left -= n;
-			used += n;
+		if (!c || used == CHUNK_SMALL) {
+			if (c && (r = pkt_add_frag(p, c, 0, used)) < 0)
+				break;
+			chunk_unref(c);
+			c = chunk_new(&u->core->chunks, CHUNK_SMALL);
+			used = 0;
+			if (!c)
+				return -ENOBUFS;
 		}
+		n = ns_min_u(CHUNK_SMALL - used,
+			     v.len > CHUNK_SMALL ? CHUNK_SMALL : (uint32_t)v.len);
+		memcpy(c->data + used, v.base, n);
+		done += n;
+		used += n;
 	}
 	if (r == 0 && c)
 		r = pkt_add_frag(p, c, 0, used);
@@ -195,19 +217,33 @@ int udp_path_mtu(struct udp_sock *s, const struct ns_dgram_tx *tx, struct mono n
 	return r < 0 ? r : (int)net_pmtu(s->udp->net, &o.dst, &o.to.addr, now);
 }
 
-/* May @len octets of payload go by this path? @ret_mtu as path_mtu(). */
-static int check_len(struct udp_sock *s, const struct udp_out *o, size_t len, struct mono now,
-		     uint32_t *ret_mtu)
+/* linux 6.18 udp_send_skb(): sizes of UDP_SEGMENT; @len octets in all. */
+static int check_gso(const struct udp_sock *s, const struct udp_out *o, uint32_t gso_size,
+		     size_t len, uint32_t mtu)
 {
-	bool refuses;
+	if (ns_min_u(gso_size, (uint32_t)len) + o->hdr_len > mtu)
+		return -EMSGSIZE;
+	if (len > (size_t)gso_size * UDP_SEGMENTS_MAX)
+		return -EINVAL;
+	return s->is_no_check && ns_addr_is_v4(&o->to.addr) ? -EINVAL : 0;
+}
 
+/* May @len octets of payload go by this path? @ret_mtu as path_mtu(). */
+static int check_len(struct udp_sock *s, const struct ns_dgram_tx *tx, struct udp_out *o,
+		     size_t len, struct mono now, uint32_t *ret_mtu)
+{
+	uint16_t gso_size = s->udp->is_ping ? 0 : tx->has_gso ? tx->gso_size : s->gso_size;
 	uint32_t max = NS_DGRAM_MAX;
+	bool refuses;
 
 	if (ns_addr_is_v4(&o->to.addr))
 		max = NS_DGRAM_MAX4 + (s->udp->is_ping ? PING_HDR_LEN : 0);
 	*ret_mtu = path_mtu(s, o, now, &refuses);
+	o->gso_size = len > gso_size ? gso_size : 0;
 	if (len > max)
 		return -EMSGSIZE;
+	if (gso_size)
+		return check_gso(s, o, gso_size, len, *ret_mtu);
 	return refuses && len + o->hdr_len > *ret_mtu ? udp_refused(s, &o->to, *ret_mtu) : 0;
 }
 
@@ -218,7 +254,7 @@ int udp_check(void *c, const struct ns_dgram_tx *tx, uint32_t len, struct mono n
 	uint32_t mtu;
 	int r = find_path(c, tx, &o);
 
-	return r < 0 ? r : check_len(c, &o, len, now, &mtu);
+	return r < 0 ? r : check_len(c, tx, &o, len, now, &mtu);
 }
 
 static uint8_t proto_of(const struct udp *u, const struct ns_addr *to)
@@ -242,16 +278,30 @@ static int emit(struct udp_sock *s, const struct udp_out *o, const struct dst *d
 	return net_output(s->udp->net, d, &ip, p, now);
 }
 
-static struct pkt *build(struct udp_sock *s, const struct udp_out *o, const struct ns_iov *iov,
-			 uint32_t iov_cnt, bool is_cut)
+/* Many datagrams in one packet, for who can take it so. */
+static void mark_super(struct pkt *p, uint16_t gso_size, size_t len)
+{
+	p->gso_type = PKT_GSO_UDP_L4;
+	p->gso_size = gso_size;
+	p->gso_segs = (uint16_t)((len + gso_size - 1) / gso_size);
+}
+
+static struct pkt *build(struct udp_sock *s, const struct udp_out *o, const struct udp_part *part,
+			 bool is_cut)
 {
 	struct udp *u = s->udp;
 	auto_free(pkt) p = pkt_new_tx(&u->core->pkts);
 
-	if (!p || copy_payload(u, p, iov, iov_cnt, u->is_ping ? PING_HDR_LEN : 0) < 0)
+	struct udp_part body = *part;
+
+	if (u->is_ping) {
+		body.off += PING_HDR_LEN;
+		body.len -= PING_HDR_LEN;
+	}
+	if (!p || copy_payload(u, p, &body) < 0)
 		return NULL;
 	if (u->is_ping) {
-		ping_header_push(p, iov, &o->src, &o->to.addr, s->bind.local.port);
+		ping_header_push(p, part->iov, &o->src, &o->to.addr, s->bind.local.port);
 		return take(p);
 	}
 	/* RFC 8200 8.1: over IPv6 there always is one */
@@ -261,8 +311,8 @@ static struct pkt *build(struct udp_sock *s, const struct udp_out *o, const stru
 }
 
 /* Members on this host hear it, too: linux v6.1 net/ipv4/ip_output.c ip_mc_output() */
-static void loop_back(struct udp_sock *s, const struct udp_out *o, const struct ns_iov *iov,
-		      uint32_t iov_cnt, struct mono now)
+static void loop_back(struct udp_sock *s, const struct udp_out *o, const struct udp_part *part,
+		      struct mono now)
 {
 	struct dst loop;
 	struct pkt *p;
@@ -271,7 +321,7 @@ static void loop_back(struct udp_sock *s, const struct udp_out *o, const struct 
 	if (net_dst_is_loop(&o->dst) || s->udp->is_ping ||
 	    (o->is_mcast && (!o->f->has_mcast_loop || !udp_hears(s->udp, &o->to.addr, ifindex))))
 		return;
-	p = build(s, o, iov, iov_cnt, false);
+	p = build(s, o, part, false);
 	if (!p)
 		return;
 	p->loop_ifindex = ifindex;
@@ -295,17 +345,42 @@ static bool may_be_cut_on_the_way(const struct udp_out *o, bool is_cut)
 	       o->f->mtu_discover >= PMTUDISC_INTERFACE;
 }
 
+/* One datagram, or all of them in one packet. */
+static int send_part(struct udp_sock *s, const struct udp_out *o, const struct udp_part *part,
+		     bool is_super, struct mono now)
+{
+	bool is_cut = !is_super && part->len + o->hdr_len > o->dst.mtu;
+	struct pkt *p = build(s, o, part, is_cut);
+	int r = 0;
+
+	if (!p)
+		return -ENOBUFS;
+	if (is_super)
+		mark_super(p, o->gso_size, part->len);
+	if (leaves_host(o))
+		r = emit(s, o, &o->dst, p, !may_be_cut_on_the_way(o, is_cut), now);
+	else
+		pkt_free(p);
+	if (o->is_group)
+		loop_back(s, o, part, now);
+	if (r == -ENOBUFS && !o->f->is_recverr)
+		r = 0; /* lost as on any wire: linux udp_send_skb() */
+	if (r == 0)
+		stat_inc(s->udp->core->stats, STAT_UDP_OUT);
+	return r;
+}
+
 /** udp_send() - dgram_ops.send */
 int udp_send(void *c, const struct ns_dgram_tx *tx, const struct ns_iov *iov, uint32_t iov_cnt,
 	     struct mono now)
 {
+	struct udp_part part = { .iov = iov, .iov_cnt = iov_cnt };
 	struct udp_sock *s = c;
 	struct udp *u = s->udp;
 	struct udp_out o;
 	uint32_t mtu;
-	size_t total = 0;
-	struct pkt *p;
-	bool is_cut;
+	size_t total = 0, step;
+	bool is_super;
 	int r;
 
 	for (uint32_t i = 0; i < iov_cnt; i++)
@@ -314,35 +389,27 @@ int udp_send(void *c, const struct ns_dgram_tx *tx, const struct ns_iov *iov, ui
 	if (r == 0 && u->is_ping)
 		r = ping_check(&o.to.addr, iov, total);
 	if (r == 0)
-		r = check_len(s, &o, total, now, &mtu);
+		r = check_len(s, tx, &o, total, now, &mtu);
 	if (r == 0)
 		r = udp_autobind(s);
 	if (r < 0)
 		return r;
-	is_cut = total + o.hdr_len > mtu;
 	if (!o.is_group && net_dst_room(u->net, &o.dst) == 0) {
 		if (list_is_empty(&s->starved))
 			list_push(&u->starved, &s->starved);
 		return -EAGAIN;
 	}
-	p = build(s, &o, iov, iov_cnt, is_cut);
-	if (!p)
-		return -ENOBUFS;
-	if (leaves_host(&o)) {
-		o.dst.mtu = mtu;
-		r = emit(s, &o, &o.dst, p, !may_be_cut_on_the_way(&o, is_cut), now);
-	} else {
-		pkt_free(p);
-	}
-	if (o.is_group)
-		loop_back(s, &o, iov, iov_cnt, now);
-	if (r == -ENOBUFS && !o.f->is_recverr)
-		r = 0; /* lost as on any wire: linux udp_send_skb() */
-	if (r < 0)
-		return r;
-	stat_inc(u->core->stats, STAT_UDP_OUT);
-	stat_add(u->core->stats, STAT_UDP_OCTETS_OUT, total);
-	return 0;
+	o.dst.mtu = mtu;
+	is_super = o.gso_size && net_dst_is_loop(&o.dst);
+	step = o.gso_size && !is_super ? o.gso_size : total;
+	do {
+		part.len = total - part.off < step ? total - part.off : step;
+		r = send_part(s, &o, &part, is_super, now);
+		part.off += part.len;
+	} while (r == 0 && part.off < total);
+	if (r == 0)
+		stat_add(u->core->stats, STAT_UDP_OCTETS_OUT, total);
+	return r;
 }
 
 /** udp_output() - transport_ops.output: who had no room may try again */

@@ -22,6 +22,7 @@ SIX = socket.IPPROTO_IPV6
 MSG_ERRQUEUE = 0x2000
 RECVERR, MTU_DISCOVER, MTU, DONTFRAG, UNICAST_IF, MULTICAST_ALL = 25, 23, 24, 62, 76, 29
 BINDTODEVICE, BINDTOIFINDEX = 25, 62
+UDP, UDP_SEGMENT, UDP_GRO = 17, 103, 104
 SCOPE = socket.if_nametoindex("eth0")
 
 
@@ -320,6 +321,43 @@ def bound_to_a_link():
             seen += [outside.recvfrom(100)[0], readable(inside, 0.1)]
             outside.sendto(b"outside", ECHO)
             return seen + [outside.recvfrom(100)[0], outcome(inside.sendto, b"x", ECHO)]
+
+
+def segment(size):
+    return UDP, UDP_SEGMENT, struct.pack("H", size)
+
+
+@check
+def udp_segment():
+    data = bytes(i % 251 for i in range(5000))
+    with connected() as sock:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
+        seen = [sock.getsockopt(UDP, UDP_SEGMENT), outcome(sock.sendmsg, [data], [segment(1200)])]
+        got = [sock.recvfrom(65536)[0] for _ in range(5)]
+        seen += [[len(d) for d in got], b"".join(got) == data]
+        for size, length in ((0, 10), (65535, 1452), (65535, 1453), (1453, 3000), (1, 128), (1, 129)):
+            seen.append((size, length, outcome(sock.sendmsg, [data[:length]], [segment(size)])))
+        seen.append(outcome(sock.sendmsg, [b"x"], [(UDP, UDP_SEGMENT, b"1234")]))
+        seen.append(outcome(sock.sendmsg, [b"x"], [(UDP, 4711, b"12")]))
+    with connected() as sock:
+        seen += [outcome(sock.setsockopt, UDP, UDP_SEGMENT, v) for v in (-1, 65536, 1000)]
+        seen.append(sock.getsockopt(UDP, UDP_SEGMENT))
+        sock.send(data[:2500])
+        return seen + [[len(sock.recv(65536)) for _ in range(3)]]
+
+
+@check
+def udp_gro():
+    data = bytes(i % 251 for i in range(5000))
+    with six() as server, six() as client:
+        seen = [server.getsockopt(UDP, UDP_GRO), outcome(server.setsockopt, UDP, UDP_GRO, 1)]
+        seen.append(server.getsockopt(UDP, UDP_GRO))
+        server.bind(("::1", 0))
+        client.sendmsg([data], [segment(1200)], 0, server.getsockname())
+        got, control, flags, _ = server.recvmsg(65536, 256)
+        seen += [got == data, control_of(control), flags]
+        client.sendto(b"alone", server.getsockname())
+        return seen + [server.recvmsg(65536, 256)[:3]]
 
 
 @check

@@ -87,6 +87,8 @@ enum ns_sockopt {
 	NS_IPV6_DONTFRAG,       /* bool: what is longer than the path is refused */
 	NS_IPV6_MTU, /* octets, from 1280: no longer packet; 0: the path's. get: as NS_IP_MTU */
 	NS_IPV6_UNICAST_IF,
+	NS_UDP_SEGMENT, /* octets, 0..65535: what is longer leaves as datagrams of that length; 0: off */
+	NS_UDP_GRO, /* bool: datagrams that came in one super-frame are handed over in one piece */
 	NS_DGRAM_INFO, /* bool; for the embedder, who wants ns_dgram_rx of each datagram: kept, no effect */
 	NS_SOCKOPT_COUNT
 };
@@ -210,6 +212,8 @@ struct ns_dgram_tx {
 	uint32_t ifindex;    /* IP_PKTINFO: link to leave by; 0: by route */
 	int16_t ttl, tos;    /* -1: the socket's */
 	int8_t dontfrag;     /* IPV6_DONTFRAG: 1 yes, -1 no; 0: the socket's */
+	bool has_gso;        /* false: the socket's NS_UDP_SEGMENT */
+	uint16_t gso_size; /* octets of each datagram that the payload is cut into; 0: it is not */
 };
 
 /** struct ns_dgram_rx - a received datagram */
@@ -218,6 +222,8 @@ struct ns_dgram_rx {
 	uint32_t ifindex; /* of the link it came by; 1: loop */
 	uint32_t len;     /* octets */
 	uint8_t ttl, tos;
+	uint16_t
+		gso_size; /* NS_UDP_GRO: octets of each datagram in it but the last; 0: it is one */
 	struct mono time;
 };
 
@@ -253,7 +259,8 @@ ns_must_check int ns_dgram_connect(struct ns_stack *s, ns_sock h, const struct n
  * ns_dgram_send() - one datagram
  * @iov:	Payload, copied; @iov_cnt 0: empty
  *
- * Binds to a chosen port when that was not done.
+ * Binds to a chosen port when that was not done. With a gso_size it is as many datagrams as that makes, at
+ * most 128; -EMSGSIZE when one of them is too long for the path, -EINVAL when they are too many.
  *
  * Return: 0, -EAGAIN (the link has no room: NS_EV_OUT tells when), -EDESTADDRREQ -EMSGSIZE -EACCES
  * -EINVAL -ENETUNREACH -EHOSTUNREACH -ENOBUFS

@@ -581,6 +581,126 @@ START_TEST(a_super_frame_of_datagrams_is_what_its_segments_are)
 }
 END_TEST
 
+/* @s sends @len octets of @big to @to as datagrams of @size, by the call's own word; what it says. */
+static int send_segments(ns_sock s, const struct ns_endpoint *to, uint16_t size, size_t len)
+{
+	struct ns_dgram_tx tx = {
+		.has_to = true, .to = *to, .ttl = -1, .tos = -1, .has_gso = true, .gso_size = size
+	};
+	/* in pieces that end where no datagram does */
+	struct ns_iov iov[3] = { { big, len / 3 },
+				 { big + len / 3, 0 },
+				 { big + len / 3, len - len / 3 } };
+	int r = ns_dgram_send(rp.stack, s, &tx, iov, 3, rp.now);
+
+	rp_turn(&rp);
+	return r;
+}
+
+START_TEST(udp_segment_cuts_one_call_into_datagrams)
+{
+	ns_sock s = bound(0, DNS);
+	struct ns_endpoint peer = at(RP_PEER, CLIENT);
+	struct seen seen;
+	uint16_t sport, dport;
+	int value;
+
+	for (uint32_t i = 0; i < 13000; i++)
+		big[i] = (uint8_t)(i * 7 + i / 256);
+	expect(send_segments(s, &peer, 1200, 12001) == 0);
+	for (uint32_t off = 0; off < 12001; off += 1200) {
+		uint32_t len = off < 12000 ? 1200 : 1;
+
+		expect(took(&seen, &sport, &dport) && sport == DNS && dport == CLIENT);
+		expect(seen.data_len == 8 + len && memcmp(seen.data + 8, big + off, len) == 0);
+	}
+	expect_silence();
+	expect(moved("UDP_OUT") == 11 && moved("UDP_OCTETS_OUT") == 12001);
+	/* no longer than one: a plain datagram */
+	expect(send_segments(s, &peer, 1200, 1200) == 0 && took(&seen, &sport, &dport));
+	expect(seen.data_len == 1208);
+	/* the socket's option does the same, a call may say no */
+	expect(ns_sock_setopt(rp.stack, s, NS_UDP_SEGMENT, -1) == -EINVAL);
+	expect(ns_sock_setopt(rp.stack, s, NS_UDP_SEGMENT, 65536) == -EINVAL);
+	expect(ns_sock_setopt(rp.stack, s, NS_UDP_SEGMENT, 500) == 0);
+	expect(ns_sock_getopt(rp.stack, s, NS_UDP_SEGMENT, &value) == 0 && value == 500);
+	expect(dgram_send(s, &peer, big, 1001) == 0);
+	for (uint32_t i = 0; i < 3; i++)
+		expect(took(&seen, &sport, &dport) && seen.data_len == (i < 2 ? 508 : 9));
+	expect(send_segments(s, &peer, 0, 1001) == 0 && took(&seen, &sport, &dport));
+	expect(seen.data_len == 1009);
+	expect_silence();
+}
+END_TEST
+
+START_TEST(udp_segment_sizes_are_refused_as_linux)
+{
+	ns_sock s = bound(0, DNS);
+	struct ns_endpoint peer = at(RP_PEER, CLIENT);
+	struct seen seen;
+
+	expect(send_segments(s, &peer, 1, 129) == -EINVAL); /* UDP_MAX_SEGMENTS */
+	expect(send_segments(s, &peer, 1, 128) == 0);
+	for (uint32_t i = 0; i < 128; i++)
+		expect(rp_take(&rp, &seen) && seen.data_len == 9);
+	expect(send_segments(s, &peer, 1473, 3000) == -EMSGSIZE); /* none of them is cut */
+	expect(send_segments(s, &peer, 65535, 1473) == -EMSGSIZE);
+	expect(send_segments(s, &peer, 65535, 1472) == 0 && rp_take(&rp, &seen));
+	expect(send_segments(s, &peer, 1472, NS_DGRAM_MAX4 + 1) == -EMSGSIZE);
+	expect(ns_sock_setopt(rp.stack, s, NS_SO_NO_CHECK, 1) == 0);
+	expect(send_segments(s, &peer, 100, 200) == -EINVAL);
+	expect_silence();
+	/* one that was refused harms none that follows */
+	expect(ns_sock_setopt(rp.stack, s, NS_SO_NO_CHECK, 0) == 0);
+	expect(send_segments(s, &peer, 1472, 1473) == 0);
+	expect(rp_take(&rp, &seen) && seen.data_len == 1480 && rp_take(&rp, &seen) &&
+	       seen.data_len == 9);
+}
+END_TEST
+
+START_TEST(udp_gro_hands_over_in_one_piece_who_asks)
+{
+	ns_sock s = bound(0, DNS), c = dgram_opened();
+	struct ns_endpoint to = at(0x7f000001, DNS);
+	struct ns_dgram_rx rx;
+	struct ns_iov iov[NS_DGRAM_IOVS];
+
+	for (uint32_t i = 0; i < 13000; i++)
+		big[i] = (uint8_t)(i * 7 + i / 256);
+	expect(send_segments(c, &to, 1000, 2500) == 0);
+	for (uint32_t i = 0; i < 3; i++) {
+		expect(ns_dgram_peek(rp.stack, s, 0, &rx, iov) == 1 && rx.gso_size == 0);
+		expect(rx.len == (i < 2 ? 1000 : 500));
+		expect(memcmp(iov[0].base, big + i * 1000, rx.len) == 0);
+		ns_dgram_consume(rp.stack, s, 1);
+	}
+	expect(ns_sock_setopt(rp.stack, s, NS_UDP_GRO, 1) == 0);
+	expect(send_segments(c, &to, 1000, 2500) == 0);
+	expect(ns_dgram_peek(rp.stack, s, 0, &rx, iov) == 1 && rx.gso_size == 1000 &&
+	       rx.len == 2500);
+	expect(memcmp(iov[0].base, big, 2500) == 0);
+	ns_dgram_consume(rp.stack, s, 1);
+	expect(dgram_send(c, &to, "alone", 5) == 0 && dgram_got(s, "alone", &rx) &&
+	       rx.gso_size == 0);
+}
+END_TEST
+
+START_TEST(a_super_frame_of_more_than_128_datagrams_is_none)
+{
+	ns_sock s = bound(0, DNS);
+	struct way w = rp_way(CLIENT, DNS);
+
+	dgram(&w, big, 129, 0, -1);
+	f.gso_type = PKT_GSO_UDP_L4;
+	f.gso_size = 1;
+	f.csum = PKT_CSUM_PARTIAL;
+	f.csum_start = ETH_LEN + IP4_LEN;
+	f.csum_off = 6;
+	expect(dropped_silently(&f, "UDP_BAD_HEADER"));
+	expect(!dgram_got(s, "", NULL));
+}
+END_TEST
+
 START_TEST(a_stream_call_on_a_datagram_socket_is_refused)
 {
 	ns_sock s = bound(0, DNS), other_sock;
@@ -623,6 +743,10 @@ int main(void)
 	tcase_add_test(tc, rfc1112_groups_are_joined_sent_to_and_left);
 	tcase_add_test(tc, to_ourselves_by_the_loop);
 	tcase_add_test(tc, a_super_frame_of_datagrams_is_what_its_segments_are);
+	tcase_add_test(tc, udp_segment_cuts_one_call_into_datagrams);
+	tcase_add_test(tc, udp_segment_sizes_are_refused_as_linux);
+	tcase_add_test(tc, udp_gro_hands_over_in_one_piece_who_asks);
+	tcase_add_test(tc, a_super_frame_of_more_than_128_datagrams_is_none);
 	tcase_add_test(tc, a_stream_call_on_a_datagram_socket_is_refused);
 	return conf_run(s);
 }
