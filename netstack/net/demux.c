@@ -403,6 +403,26 @@ int demux_listen(struct demux *d, struct demux_bind *b)
 	return 0;
 }
 
+/**
+ * demux_share_port() - an accepted connection holds its listener's port, too
+ * @d:		Demultiplexer
+ * @b:		The connection's, not bound
+ * @listener:	Whose port and ways of sharing it has
+ * @local:	The connection's own end
+ *
+ * linux __inet_inherit_port(): nobody binds to the port without SO_REUSEADDR while it is there.
+ */
+void demux_share_port(struct demux *d, struct demux_bind *b, const struct demux_bind *listener,
+		      const struct ns_endpoint *local)
+{
+	b->reuseaddr = listener->reuseaddr;
+	b->reuseport = listener->reuseport;
+	b->is_v6 = listener->is_v6;
+	b->is_v6only = listener->is_v6only;
+	b->ifindex = listener->ifindex;
+	bind_add(d, b, local);
+}
+
 /** demux_unbind() - give the port back and stop listening; harmless on one that is not bound */
 void demux_unbind(struct demux *d, struct demux_bind *b)
 {

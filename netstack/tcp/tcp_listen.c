@@ -285,6 +285,7 @@ static struct tcp_conn *grow_up(const struct tcp_halfopen *h, struct mono now)
 		return NULL;
 	inherit(c, l->c);
 	c->dc.key = h->dc.key;
+	demux_share_port(t->demux, &c->bind, &l->c->bind, &h->dc.key.local);
 	c->dst = d;
 	c->iss = h->iss;
 	tcp_conn_start(c, now);

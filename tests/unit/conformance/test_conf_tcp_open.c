@@ -633,6 +633,29 @@ START_TEST(rfc7323_s5_4_timestamp_clocks_differ_by_connection)
 }
 END_TEST
 
+/* linux inet_csk_bind_conflict() over what __inet_inherit_port() left */
+START_TEST(linux_accepted_connection_holds_the_port)
+{
+	struct ns_endpoint at = { ns_addr_v4(0), 81 };
+	ns_sock first = rp_listen(&rp, 81, 5), sock;
+	struct rp_conn c;
+
+	expect(rp_accepted(&rp, first, 81, &(struct rp_syn){ 0 }, &c));
+	ns_sock_close(rp.stack, first);
+	rp_turn(&rp);
+	expect(ns_sock_open(rp.stack, &sock) == 0);
+	expect(ns_sock_bind(rp.stack, sock, &at) == -EADDRINUSE);
+	expect(ns_sock_setopt(rp.stack, sock, NS_SO_REUSEADDR, 1) == 0);
+	expect(ns_sock_bind(rp.stack, sock, &at) == 0);
+	ns_sock_close(rp.stack, sock);
+	ns_sock_abort(rp.stack, c.sock);
+	rp_turn(&rp);
+	expect(ns_sock_open(rp.stack, &sock) == 0);
+	expect(ns_sock_bind(rp.stack, sock, &at) == 0); /* nobody has it any more */
+	ns_sock_close(rp.stack, sock);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("tcp_open");
@@ -664,5 +687,6 @@ int main(void)
 	tcase_add_test(tc, tcp_connect_to_self_port_pair_is_no_trap);
 	tcase_add_test(tc, tcp_loop_link_carries_a_connection_and_nothing_leaves);
 	tcase_add_test(tc, rfc7323_s5_4_timestamp_clocks_differ_by_connection);
+	tcase_add_test(tc, linux_accepted_connection_holds_the_port);
 	return conf_run(s);
 }
