@@ -74,6 +74,7 @@ __attribute__((noreturn)) static void become(enum ipc_role role, int exe_fd, int
 	char *const argv[] = { name, role == IPC_AGENT ? agent : worker, NULL };
 	char *const envp[] = { NULL };
 	sigset_t none;
+	int nowhere;
 
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
@@ -83,6 +84,11 @@ __attribute__((noreturn)) static void become(enum ipc_role role, int exe_fd, int
 		(void)fcntl(channel_fd, F_SETFD, 0);
 	else if (dup2(channel_fd, CHILD_MONITOR_FD) < 0)
 		_exit(126);
+	/* What a child has to say goes to the monitor: its own descriptors lead nowhere. */
+	nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
+	for (int fd = 0; fd <= STDERR_FILENO; fd++)
+		if (nowhere < 0 || dup2(nowhere, fd) < 0)
+			_exit(126);
 	/* All of ours are close-on-exec already; this is for those a library forgot. */
 	(void)close_range(CHILD_MONITOR_FD + 1, ~0U, CLOSE_RANGE_CLOEXEC);
 	(void)syscall(SYS_execveat, exe_fd, "", argv, envp, AT_EMPTY_PATH);

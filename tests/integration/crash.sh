@@ -46,6 +46,11 @@ for number in itertools.count(1):
     conn.close()
 '
 lab_answers 90
+for pid in $(pgrep -P "$LAB_SLUICED" -f -- --role=); do
+	for fd in 0 1 2; do
+		lab_equal /dev/null "$(readlink "/proc/$pid/fd/$fd")" "descriptor $fd of child $pid"
+	done
+done
 lab_until 5 "the server took the first connection" said "accepted 1" server
 
 number=1
