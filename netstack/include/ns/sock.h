@@ -2,6 +2,8 @@
 /*
  * sock.h - sockets of the stack, by handle: streams (TCP) and datagrams (UDP)
  *
+ * Theory of operation
+ *
  * A handle is index and generation: a stale one is answered -EBADF, never mistaken for another.
  * Handles of accepted connections come from ns_sock_accept().
  *
