@@ -33,22 +33,31 @@ void drv_done(struct drv *d)
 
 void drv_deliver(struct drv *d, struct pkt *p, uint32_t len, bool is_cut, struct mono now)
 {
+	enum drop why = DROP_NONE;
+
 	if (is_cut) {
 		d->cnt.rx_cut++;
 		pkt_free(p);
 		return;
 	}
 	p->len = len;
-	if (d->vnet_len && vnet_pull(p, d->vnet_len) != DROP_NONE) {
+	if (d->vnet_len)
+		why = vnet_pull(p, d->vnet_len);
+	if (d->observe)
+		d->observe(d->ctx, p, false);
+	if (why != DROP_NONE) {
 		d->cnt.rx_short++;
 		pkt_free(p);
+		ns_stack_lost(d->stack, why);
+		if (d->judge)
+			d->judge(d->ctx, why);
 		return;
 	}
 	d->cnt.rx_frames++;
 	d->cnt.rx_octets += len - d->vnet_len;
-	if (d->observe)
-		d->observe(d->ctx, p, false);
-	ns_stack_input(d->stack, d->link_id, p, now);
+	why = ns_stack_input(d->stack, d->link_id, p, now);
+	if (d->judge)
+		d->judge(d->ctx, why);
 }
 
 uint32_t drv_iov(const struct drv *d, struct pkt *p, struct iovec *iov)

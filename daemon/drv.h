@@ -31,6 +31,8 @@ struct drv {
 	void (*on_blocked)(void *ctx);
 	/** observe() - NULL, or told of every frame received and sent, from the Ethernet header on */
 	void (*observe)(void *ctx, const struct pkt *p, bool is_tx);
+	/** judge() - with observe(): what became of the frame received last; enum drop */
+	void (*judge)(void *ctx, enum drop why);
 	void *ctx;
 	struct pkt *spare[DRV_BATCH]; /* empty frames that wait for the next receiving call */
 	uint32_t spare_cnt;

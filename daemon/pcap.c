@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -27,6 +28,12 @@ struct pcap_record {
 	uint64_t when_ns;
 	uint32_t link_idx;
 	uint32_t is_tx;
+	uint32_t why; /* enum drop */
+	uint32_t unused;
+};
+
+enum {
+	COMMENT_MAX = 256, /* octets, the end of the string too */
 };
 
 /* Block types and options of pcapng. */
@@ -37,6 +44,7 @@ enum {
 	PCAPNG_EPB = 6,
 	PCAPNG_LINKTYPE_ETHERNET = 1,
 	PCAPNG_OPT_END = 0,
+	PCAPNG_OPT_COMMENT = 1,
 	PCAPNG_IF_NAME = 2,
 	PCAPNG_IF_TSRESOL = 9,
 	PCAPNG_EPB_FLAGS = 2,
@@ -117,6 +125,7 @@ void pcap_ring_put(struct pcap_ring *r, uint32_t link_idx, bool is_tx, uint64_t 
 		.link_idx = link_idx,
 		.is_tx = is_tx,
 	};
+	pcap_ring_judge(r, DROP_NONE); /* one that nobody judged */
 	uint64_t tail = atomic_load_explicit(&s->tail, memory_order_acquire);
 	uint64_t used = r->pos - tail;
 	uint64_t pos = r->pos + sizeof(rec);
@@ -139,8 +148,24 @@ void pcap_ring_put(struct pcap_ring *r, uint32_t link_idx, bool is_tx, uint64_t 
 		pos += len;
 		left -= len;
 	}
+	r->last_pos = r->pos;
 	r->pos += align8(sizeof(rec) + rec.len);
-	atomic_store_explicit(&s->head, r->pos, memory_order_release);
+	r->has_last = !is_tx;
+	if (is_tx)
+		atomic_store_explicit(&s->head, r->pos, memory_order_release);
+}
+
+void pcap_ring_judge(struct pcap_ring *r, enum drop why)
+{
+	uint32_t v = why;
+
+	if (!r->has_last)
+		return;
+	if (why != DROP_NONE)
+		ring_write(r->shared, r->last_pos + offsetof(struct pcap_record, why), &v,
+			   sizeof(v));
+	r->has_last = false;
+	atomic_store_explicit(&r->shared->head, r->pos, memory_order_release);
 }
 
 /* --- the file ---------------------------------------------------------------------------------- */
@@ -190,16 +215,33 @@ static bool put_interface(FILE *f, const char *name)
 	       put_u32(f, len);
 }
 
+/* Why the stack dropped the frame, for a human; empty: it did not. Octets. */
+static uint32_t comment_of(const struct pcap_record *rec, char *to, size_t size)
+{
+	enum drop why = (enum drop)rec->why;
+	int n;
+
+	if (rec->why == DROP_NONE)
+		return 0;
+	n = snprintf(to, size, "dropped: %s: %s (%s)", drop_name(why), drop_text(why),
+		     drop_clause(why));
+	return n < 0 ? 0 : ns_min_u((uint32_t)n, (uint32_t)size - 1);
+}
+
 static bool put_packet(FILE *f, const struct pcap_record *rec, const uint8_t *frame)
 {
 	uint32_t flags = rec->is_tx ? PCAPNG_OUTBOUND : PCAPNG_INBOUND;
-	uint32_t len = 32 + align4(rec->len) + 8 + 4;
+	char comment[COMMENT_MAX];
+	uint32_t comment_len = comment_of(rec, comment, sizeof(comment));
+	uint32_t len = 32 + align4(rec->len) + 8 + 4 + (comment_len ? 4 + align4(comment_len) : 0);
 
 	return put_u32(f, PCAPNG_EPB) && put_u32(f, len) && put_u32(f, rec->link_idx) &&
 	       put_u32(f, (uint32_t)(rec->when_ns >> 32)) && put_u32(f, (uint32_t)rec->when_ns) &&
 	       put_u32(f, rec->len) && put_u32(f, rec->orig_len) &&
 	       put_padded(f, frame, rec->len) &&
 	       put_option(f, PCAPNG_EPB_FLAGS, &flags, sizeof(flags)) &&
+	       (!comment_len ||
+		put_option(f, PCAPNG_OPT_COMMENT, comment, (uint16_t)comment_len)) &&
 	       put_u32(f, PCAPNG_OPT_END) && put_u32(f, len);
 }
 
@@ -228,7 +270,8 @@ int pcap_file_drain(struct pcap_ring *r, FILE *f, size_t link_cnt, uint64_t *ret
 		if (head - r->pos < sizeof(rec))
 			return -EPROTO;
 		ring_read(s, r->pos, &rec, sizeof(rec));
-		if (rec.len > PCAP_SNAP_LEN || align8(sizeof(rec) + rec.len) > head - r->pos)
+		if (rec.why >= DROP_COUNT || rec.len > PCAP_SNAP_LEN ||
+		    align8(sizeof(rec) + rec.len) > head - r->pos)
 			return -EPROTO;
 		ring_read(s, r->pos + sizeof(rec), frame, rec.len);
 		r->pos += align8(sizeof(rec) + rec.len);

@@ -14,6 +14,7 @@
  * The file is pcapng (draft-ietf-opsawg-pcapng): one interface description for each link, one
  * enhanced packet block a frame, with its direction in epb_flags. Super-frames are written as they
  * crossed the link, checksums as they were in memory: a partial one looks wrong to a reader, and is not.
+ * A frame that the stack dropped has a comment (opt_comment) with the reason: its name, text and clause.
  *
  * Limits: frames are cut to PCAP_SNAP_LEN octets.
  */
@@ -25,6 +26,7 @@
 #include <stdio.h>
 
 #include "base/attr.h"
+#include "base/drop.h"
 
 struct pkt;
 
@@ -36,7 +38,9 @@ enum {
 /** struct pcap_ring - one side's view of the shared memory */
 struct pcap_ring {
 	struct pcap_shared *shared;
-	uint64_t pos; /* this side's own counter: what it trusts */
+	uint64_t pos;      /* this side's own counter: what it trusts */
+	uint64_t last_pos; /* worker: where the last record is, if it is in the ring */
+	bool has_last;     /* and it was received and is not judged yet */
 };
 
 /** pcap_memfd() - the memory, sealed against resizing. Return: descriptor (the caller's) or negative errno */
@@ -45,9 +49,17 @@ ns_must_check int pcap_memfd(void);
 ns_must_check int pcap_ring_map(struct pcap_ring *r, int fd);
 void pcap_ring_unmap(struct pcap_ring *r);
 
-/** pcap_ring_put() - worker: append @p from its Ethernet header on; @when_ns nanoseconds since 1970; no system call */
+/**
+ * pcap_ring_put() - worker: append @p from its Ethernet header on; no system call
+ * @when_ns:	Nanoseconds since 1970
+ *
+ * A sent frame is there for the monitor at once, a received one when pcap_ring_judge() or the next frame comes.
+ */
 void pcap_ring_put(struct pcap_ring *r, uint32_t link_idx, bool is_tx, uint64_t when_ns,
 		   const struct pkt *p);
+
+/** pcap_ring_judge() - worker: the frame put last was received, and died for this reason, or lives (DROP_NONE) */
+void pcap_ring_judge(struct pcap_ring *r, enum drop why);
 
 /** pcap_file_begin() - monitor: section header and one interface a link; false: see errno */
 ns_must_check bool pcap_file_begin(FILE *f, const char *const *link_names, size_t link_cnt);

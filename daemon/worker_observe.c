@@ -91,6 +91,17 @@ static void observe(void *ctx, const struct pkt *p, bool is_tx)
 		log_frame(l, p, is_tx);
 }
 
+static void judge(void *ctx, enum drop why)
+{
+	const struct wlink *l = ctx;
+	struct worker *w = l->worker;
+
+	if (w->pcap.shared)
+		pcap_ring_judge(&w->pcap, why);
+	if (w->has_log_packets && why != DROP_NONE)
+		log_notice("%s dropped it: %s (%s)", l->name, drop_text(why), drop_name(why));
+}
+
 int worker_observe(struct worker *w, int pcap_fd, bool has_log_packets)
 {
 	if (pcap_fd >= 0) {
@@ -107,6 +118,8 @@ int worker_observe(struct worker *w, int pcap_fd, bool has_log_packets)
 
 void worker_observe_link(struct wlink *l)
 {
-	if (l->worker->pcap.shared || l->worker->has_log_packets)
-		l->drv.observe = observe;
+	if (!l->worker->pcap.shared && !l->worker->has_log_packets)
+		return;
+	l->drv.observe = observe;
+	l->drv.judge = judge;
 }

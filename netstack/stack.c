@@ -267,9 +267,14 @@ struct pkt *ns_stack_rx_alloc(struct ns_stack *s)
 	return pkt_new_rx(&s->core.pkts, &s->core.chunks, RX_HEADROOM);
 }
 
-void ns_stack_input(struct ns_stack *s, uint32_t link_id, struct pkt *p, struct mono now)
+enum drop ns_stack_input(struct ns_stack *s, uint32_t link_id, struct pkt *p, struct mono now)
 {
-	net_input(s->net, link_id, p, now);
+	return net_input(s->net, link_id, p, now);
+}
+
+void ns_stack_lost(struct ns_stack *s, enum drop why)
+{
+	drop_count(&s->stats, why);
 }
 
 void ns_stack_trim(struct ns_stack *s)

@@ -243,15 +243,16 @@ void net_confirm(struct net *n, const struct dst *d, struct mono now)
 			      &d->nexthop, now);
 }
 
-static void count(struct net *n, enum drop why)
+static enum drop count(struct net *n, enum drop why)
 {
 	const struct ns_env *env = n->core->env;
 
 	if (why == DROP_NONE)
-		return;
+		return why;
 	drop_count(n->core->stats, why);
 	if (env->trace)
 		env->trace(env->ctx, "net.drop", why, 0);
+	return why;
 }
 
 static enum drop input(struct net *n, struct link *l, struct pkt *p, struct mono now)
@@ -285,8 +286,10 @@ static enum drop input(struct net *n, struct link *l, struct pkt *p, struct mono
  * @link_id:	Link it came by, one that exists
  * @p:		Frame, its head at the Ethernet header; Consumes @p
  * @now:	Time
+ *
+ * Return: DROP_NONE, or why the frame died, counted
  */
-void net_input(struct net *n, uint32_t link_id, struct pkt *p, struct mono now)
+enum drop net_input(struct net *n, uint32_t link_id, struct pkt *p, struct mono now)
 {
 	struct link *l = net_link(n, link_id);
 
@@ -295,7 +298,7 @@ void net_input(struct net *n, uint32_t link_id, struct pkt *p, struct mono now)
 	stat_add(n->core->stats, STAT_LINK_RX_OCTETS, pkt_len(p));
 	if (p->gso_size)
 		stat_inc(n->core->stats, STAT_LINK_RX_GSO);
-	count(n, input(n, l, p, now));
+	return count(n, input(n, l, p, now));
 }
 
 /**
@@ -316,8 +319,8 @@ uint32_t net_run_loop(struct net *n, uint32_t budget, struct mono now)
 
 	while (cnt < budget && (p = loop_take(l, now)) != NULL) {
 		/* no Ethernet header here; the first octet of either family says which */
-		count(n, is_packet_v6(p) ? ip6_input(n, l, p, false, now)
-					 : ip4_input(n, l, p, false, now));
+		(void)count(n, is_packet_v6(p) ? ip6_input(n, l, p, false, now)
+					       : ip4_input(n, l, p, false, now));
 		cnt++;
 	}
 	return cnt;

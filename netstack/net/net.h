@@ -45,7 +45,7 @@ ns_must_check int net_add_neigh(struct net *n, uint32_t link_id, const struct ns
 ns_must_check int net_del_neigh(struct net *n, uint32_t link_id, const struct ns_addr *a);
 struct link *net_link(const struct net *n, uint32_t link_id);
 
-void net_input(struct net *n, uint32_t link_id, struct pkt *p, struct mono now);
+enum drop net_input(struct net *n, uint32_t link_id, struct pkt *p, struct mono now);
 ns_must_check uint32_t net_run_loop(struct net *n, uint32_t budget, struct mono now);
 void net_flush(struct net *n);
 bool net_link_writable(struct net *n, uint32_t link_id);

@@ -82,7 +82,7 @@ static void feed_with_vnet(const uint8_t *octets, size_t len)
 	if (vnet_pull(p, VNET_LEN) != DROP_NONE)
 		pkt_free(p);
 	else
-		ns_stack_input(rp.stack, rp.link_id, p, rp.now);
+		(void)ns_stack_input(rp.stack, rp.link_id, p, rp.now);
 }
 
 static void step_raw(struct input *in)

@@ -219,7 +219,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	vapp_connect(&client, h[1].addr, PORT, &r);
 	bool is_clean = vnet_run(&v, 600 * NS_PER_SEC, is_used_up, &c);
 
-	vnet_run(&v, 300 * NS_PER_SEC, NULL, NULL); /* two timeouts at their longest */
+	/* timeouts at their longest, 120 s: a probe of the tail, the hole it shows, and more holes */
+	vnet_run(&v, 1200 * NS_PER_SEC, NULL, NULL);
 	must_hold(!v.is_livelock);
 	if (!c.is_foul) {
 		must_hold(!client.bad_cnt && !server.bad_cnt);

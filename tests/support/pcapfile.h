@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pcapfile.h - the last frames of a test in a ring, written as a pcap when the test fails */
+/* pcapfile.h - the last frames of a test in a ring, written as a pcap when the test fails; a reader of pcapng */
 #pragma once
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/attr.h"
@@ -26,3 +28,14 @@ void pcapring_add(struct pcapring *r, struct mono at, const void *frame, uint32_
  * Return: 0 or a negative errno
  */
 int pcapring_write(const struct pcapring *r, const char *path);
+
+/** struct pcapng_frame - an enhanced packet block as a reader sees it */
+struct pcapng_frame {
+	uint32_t link_idx;
+	bool is_rx, is_tx; /* epb_flags; neither: it does not say */
+	uint32_t len;      /* octets kept */
+	const uint8_t *octets;
+	char comment[256]; /* opt_comment, empty: none */
+};
+/** pcapng_read() - frame number @idx of a pcapng file in memory (host byte order); false: there is none, or the file is broken before it */
+bool pcapng_read(const void *file, size_t len, uint32_t idx, struct pcapng_frame *ret_frame);

@@ -141,10 +141,10 @@ void rp_feed(struct rawpeer *rp, const struct frame *f)
 	enum drop d = vnet_pull(p, VNET_LEN);
 
 	if (d == DROP_NONE) {
-		ns_stack_input(rp->stack, rp->link_id, p, rp->now);
+		(void)ns_stack_input(rp->stack, rp->link_id, p, rp->now);
 		return;
 	}
-	rp->vnet_drops[d]++;
+	ns_stack_lost(rp->stack, d); /* as the daemon's driver does */
 	pkt_free(p);
 }
 

@@ -53,8 +53,6 @@ struct rawpeer {
 	uint32_t out_cnt;   /* frames not taken yet */
 	uint32_t total_cnt; /* frames ever sent by the stack */
 	int xmit_err;       /* negative: what xmit() answers */
-	uint64_t vnet_drops
-		[DROP_COUNT]; /* frames that died where the driver reads the vnet header */
 	struct pcapring *ring;
 	uint16_t next_port;
 	struct rp_out *last;          /* what rp_take() lent */

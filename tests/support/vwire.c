@@ -336,7 +336,7 @@ static void host_input(struct vhost *h)
 				v->on_rx(p);
 		}
 		if (to && vnet_pull(p, VNET_LEN) == DROP_NONE) {
-			ns_stack_input(h->stack, h->link_id, p, v->now);
+			(void)ns_stack_input(h->stack, h->link_id, p, v->now);
 		} else {
 			pkt_free(p);
 			h->lost++;

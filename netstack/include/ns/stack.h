@@ -27,6 +27,7 @@
 #include <stdint.h>
 
 #include "base/attr.h"
+#include "base/drop.h"
 #include "base/mono.h"
 #include "ns/addr.h"
 #include "ns/env.h"
@@ -105,8 +106,13 @@ ns_must_check int ns_stack_set_link_up(struct ns_stack *s, uint32_t link_id, boo
 
 /** ns_stack_rx_alloc() - an empty frame for the driver to read into (16 octets of headroom), NULL at the cap */
 ns_must_check struct pkt *ns_stack_rx_alloc(struct ns_stack *s);
-/** ns_stack_input() - one received frame, from the Ethernet header on, vnet metadata already in @p; Consumes @p */
-void ns_stack_input(struct ns_stack *s, uint32_t link_id, struct pkt *p, struct mono now);
+/**
+ * ns_stack_input() - one received frame, from the Ethernet header on, vnet metadata already in @p; Consumes @p
+ * Return: DROP_NONE, or why it died, for who watches: it is counted
+ */
+enum drop ns_stack_input(struct ns_stack *s, uint32_t link_id, struct pkt *p, struct mono now);
+/** ns_stack_lost() - count a frame that died before it got here: vnet_pull() refused it, say */
+void ns_stack_lost(struct ns_stack *s, enum drop why);
 void ns_stack_advance(struct ns_stack *s, struct mono now);
 void ns_stack_output(struct ns_stack *s, struct mono now);
 /** ns_stack_deadline() - call ns_stack_advance() at this time; MONO_NEVER: only when something arrives */

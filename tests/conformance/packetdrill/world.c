@@ -289,7 +289,7 @@ int world_inject(struct world *w, const void *packet, size_t len)
 		return -EINVAL;
 	}
 	ns_stack_advance(w->stack, w->now);
-	ns_stack_input(w->stack, w->link_id, p, w->now);
+	(void)ns_stack_input(w->stack, w->link_id, p, w->now);
 	world_turn(w);
 	return 0;
 }

@@ -31,16 +31,6 @@ void snap(void)
 {
 	for (uint32_t i = 0; i < ns_stack_stat_cnt() && i < 512; i++)
 		counters[i] = ns_stack_stat(rp.stack, i);
-	memset(rp.vnet_drops, 0, sizeof(rp.vnet_drops));
-}
-
-/* Drops that the driver's half, vnet_pull(), answered with. */
-static uint64_t at_the_driver(const char *name)
-{
-	for (uint32_t i = DROP_NONE + 1; i < DROP_COUNT; i++)
-		if (!strcmp(drop_name((enum drop)i), name))
-			return rp.vnet_drops[i];
-	return 0;
 }
 
 uint64_t moved(const char *name)
@@ -48,7 +38,7 @@ uint64_t moved(const char *name)
 	uint32_t i;
 
 	if (stat_find(name, &i))
-		return ns_stack_stat(rp.stack, i) - counters[i] + at_the_driver(name);
+		return ns_stack_stat(rp.stack, i) - counters[i];
 	fprintf(stderr, "no counter is called %s\n", name);
 	abort();
 }

@@ -8,7 +8,10 @@
 #include <unistd.h>
 
 #include "buf/pkt.h"
+#include "daemon/drv.h"
 #include "daemon/pcap.h"
+#include "support/pcapfile.h"
+#include "wire/vnet.h"
 
 static struct pool pkts;
 static struct chunk_pools chunks;
@@ -70,6 +73,7 @@ START_TEST(frames_come_out_as_pcapng_blocks_in_order)
 	struct pkt *a = frame(54, 1000, 0xaa), *b = frame(61, 0, 0xbb);
 
 	pcap_ring_put(&worker, 0, false, UINT64_C(0x1122334455667788), a);
+	pcap_ring_judge(&worker, DROP_NONE);
 	pcap_ring_put(&worker, 1, true, 7, b);
 	ck_assert(pcap_file_begin(f, names, 2));
 
@@ -101,6 +105,156 @@ START_TEST(frames_come_out_as_pcapng_blocks_in_order)
 	free(file);
 	pkt_free(a);
 	pkt_free(b);
+}
+END_TEST
+
+/* All that is in the ring as a file in memory. */
+static char *drained(size_t *ret_len)
+{
+	const char *names[] = { "eth0" };
+	char *file = NULL;
+	FILE *f = open_memstream(&file, ret_len);
+	uint64_t lost;
+
+	ck_assert(pcap_file_begin(f, names, 1));
+	ck_assert_int_ge(pcap_file_drain(&monitor, f, 1, &lost), 0);
+	(void)fclose(f);
+	return file;
+}
+
+START_TEST(a_dropped_frame_says_why_and_others_say_nothing)
+{
+	struct pkt *p = frame(54, 7, 1);
+	struct pcapng_frame f;
+	size_t len;
+
+	pcap_ring_put(&worker, 0, false, 1, p);
+	pcap_ring_judge(&worker, DROP_TCP_PAWS);
+	pcap_ring_put(&worker, 0, false, 2, p);
+	pcap_ring_judge(&worker, DROP_NONE);
+	pcap_ring_put(&worker, 0, true, 3, p);
+	pcap_ring_judge(&worker, DROP_TCP_PAWS); /* what was sent is nobody's to judge */
+	pcap_ring_put(&worker, 0, false, 4, p);
+
+	char *file = drained(&len);
+
+	ck_assert(pcapng_read(file, len, 0, &f));
+	ck_assert_str_eq(f.comment,
+			 "dropped: TCP_PAWS: TCP timestamp older than the last (RFC 7323 5.3 R1)");
+	ck_assert(f.is_rx && !f.is_tx && f.len == 61);
+	ck_assert(pcapng_read(file, len, 1, &f) && f.is_rx && !f.comment[0]);
+	ck_assert(pcapng_read(file, len, 2, &f) && f.is_tx && !f.comment[0]);
+	ck_assert(!pcapng_read(file, len, 3, &f)); /* its verdict is not there yet */
+	free(file);
+	pkt_free(p);
+}
+END_TEST
+
+START_TEST(every_reason_has_a_text_a_clause_and_room_in_a_comment)
+{
+	struct pkt *p = frame(54, 0, 1);
+	struct pcapng_frame f;
+	size_t len;
+
+	for (int i = DROP_NONE + 1; i < DROP_COUNT; i++) {
+		ck_assert_msg(*drop_text((enum drop)i) && *drop_clause((enum drop)i), "%s",
+			      drop_name((enum drop)i));
+		pcap_ring_put(&worker, 0, false, 1, p);
+		pcap_ring_judge(&worker, (enum drop)i);
+	}
+
+	char *file = drained(&len);
+
+	for (int i = DROP_NONE + 1; i < DROP_COUNT; i++) {
+		ck_assert(pcapng_read(file, len, (uint32_t)i - 1, &f));
+		ck_assert_ptr_nonnull(strstr(f.comment, drop_name((enum drop)i)));
+		ck_assert_int_eq(f.comment[strlen(f.comment) - 1], ')');
+	}
+	free(file);
+	pkt_free(p);
+}
+END_TEST
+
+static void put_in_ring(void *ctx, const struct pkt *p, bool is_tx)
+{
+	pcap_ring_put(ctx, 0, is_tx, 1, p);
+}
+
+static void judge_in_ring(void *ctx, enum drop why)
+{
+	pcap_ring_judge(ctx, why);
+}
+
+static void no_random(void *ctx, void *buf, size_t len)
+{
+	(void)ctx;
+	memset(buf, 7, len);
+}
+
+static int no_xmit(void *drv, struct pkt *const *p, uint32_t cnt)
+{
+	(void)drv;
+	(void)p;
+	return (int)cnt;
+}
+
+/* A frame as the driver has it: vnet header of zeros, then @len octets. */
+static void deliver(struct drv *d, const uint8_t *octets, uint32_t len, uint8_t csum_start)
+{
+	struct pkt *p = ns_stack_rx_alloc(d->stack);
+	uint8_t *to = pkt_put(p, VNET_LEN + len);
+
+	memset(to, 0, VNET_LEN);
+	if (csum_start) {
+		to[0] = 1;
+		to[6] = csum_start;
+	}
+	memcpy(to + VNET_LEN, octets, len);
+	p->len = 0;
+	drv_deliver(d, p, VNET_LEN + len, false, (struct mono){ NS_PER_SEC });
+}
+
+static uint64_t counter(const struct ns_stack *s, const char *name)
+{
+	for (uint32_t i = 0; i < ns_stack_stat_cnt(); i++)
+		if (!strcmp(ns_stack_stat_name(i), name))
+			return ns_stack_stat(s, i);
+	ck_abort_msg("no counter %s", name);
+	return 0;
+}
+
+START_TEST(what_the_stack_and_the_driver_drop_is_in_the_capture_with_its_reason)
+{
+	static const struct ns_env env = { .random = no_random };
+	const struct ns_link_ops ops = { .xmit = no_xmit };
+	struct ns_link_config link = { .name = "eth0", .mtu = 1500, .is_up = true, .ops = &ops };
+	static const uint8_t arp[20] = { 2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 6, 0, 1 };
+	static const uint8_t alien[60] = { 2, 9, 9, 9, 9, 9, 2, 0, 0, 0, 0, 2, 8, 0 };
+	struct drv d = { .fd = -1, .vnet_len = VNET_LEN, .ctx = &worker };
+	struct pcapng_frame f;
+	size_t len;
+
+	memcpy(link.mac, arp, 6);
+	d.observe = put_in_ring;
+	d.judge = judge_in_ring;
+	d.stack = ns_stack_new(&env, NULL);
+	ck_assert_int_eq(ns_stack_add_link(d.stack, &link, &d.link_id), 0);
+	deliver(&d, arp, sizeof(arp), 0);
+	deliver(&d, alien, sizeof(alien), 0);
+	deliver(&d, arp, sizeof(arp), 200);
+	ck_assert_uint_eq(counter(d.stack, "DROP_ARP_BAD"), 1);
+	ck_assert_uint_eq(counter(d.stack, "DROP_ETH_NOT_US"), 1);
+	ck_assert_uint_eq(counter(d.stack, "DROP_VNET_BAD"), 1);
+
+	char *file = drained(&len);
+
+	ck_assert(pcapng_read(file, len, 0, &f));
+	ck_assert_str_eq(f.comment, "dropped: ARP_BAD: ARP malformed or of another kind (RFC 826)");
+	ck_assert(f.len == sizeof(arp) && !memcmp(f.octets, arp, sizeof(arp)));
+	ck_assert(pcapng_read(file, len, 1, &f) && strstr(f.comment, "ETH_NOT_US"));
+	ck_assert(pcapng_read(file, len, 2, &f) && strstr(f.comment, "VNET_BAD"));
+	free(file);
+	ns_stack_free(d.stack);
 }
 END_TEST
 
@@ -150,6 +304,9 @@ START_TEST(worker_that_lies_is_refused)
 	ck_assert_int_eq(pcap_file_drain(&monitor, f, 1, &lost), -EPROTO);
 	raw[DATA] = UINT32_MAX; /* and one longer than any frame */
 	ck_assert_int_eq(pcap_file_drain(&monitor, f, 1, &lost), -EPROTO);
+	raw[DATA] = 0;
+	raw[DATA + 3] = UINT32_MAX; /* a reason that there is not */
+	ck_assert_int_eq(pcap_file_drain(&monitor, f, 1, &lost), -EPROTO);
 	(void)fclose(f);
 }
 END_TEST
@@ -161,6 +318,9 @@ int main(void)
 
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, frames_come_out_as_pcapng_blocks_in_order);
+	tcase_add_test(tc, a_dropped_frame_says_why_and_others_say_nothing);
+	tcase_add_test(tc, every_reason_has_a_text_a_clause_and_room_in_a_comment);
+	tcase_add_test(tc, what_the_stack_and_the_driver_drop_is_in_the_capture_with_its_reason);
 	tcase_add_test(tc, full_ring_counts_and_goes_on);
 	tcase_add_test(tc, worker_that_lies_is_refused);
 	suite_add_tcase(s, tc);

@@ -119,7 +119,7 @@ void rig_in_meta(struct rig *r, const void *frame, uint32_t len, enum pkt_csum c
 	p->csum = (uint8_t)csum;
 	p->csum_start = csum_start;
 	p->gso_size = gso_size;
-	net_input(r->net, 1, p, r->now);
+	(void)net_input(r->net, 1, p, r->now);
 	net_flush(r->net);
 }
 
