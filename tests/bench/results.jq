@@ -6,6 +6,7 @@ def round3: if . == null then null else . * 1000 | round / 1000 end;
 def unit: {
 	"redis-set-c50": "requests/s", "redis-get-c50": "requests/s", "rr-p50": "us",
 	"connect-rate": "connections/s", "accept-rate": "connections/s", "idle-rss": "MiB",
+	"syn-flood-kept": "share",
 	"ready-time": "ms"
 }[.] // "Gbit/s";
 
