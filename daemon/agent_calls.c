@@ -104,6 +104,12 @@ void tokens_fill(struct asock *s)
 
 /* ---- socket() ---- */
 
+/** is_ping() - an echo socket of its family: linux net/ipv4/af_inet.c, net/ipv6/ping.c */
+static bool is_ping(int family, int protocol)
+{
+	return protocol == (family == AF_INET ? IPPROTO_ICMP : IPPROTO_ICMPV6);
+}
+
 /** socket_check() - what socket() may ask for. Return: 0, or negative errno in Linux's order */
 static int socket_check(int family, int type, int protocol)
 {
@@ -117,9 +123,9 @@ static int socket_check(int family, int type, int protocol)
 			return -EINVAL;
 		return protocol == 0 || protocol == IPPROTO_TCP ? 0 : -EPROTONOSUPPORT;
 	case SOCK_DGRAM:
-		/* echo sockets are there for groups of net.ipv4.ping_group_range, which is empty */
-		if (protocol == IPPROTO_ICMP || protocol == IPPROTO_ICMPV6)
-			return -EACCES;
+		/* as if net.ipv4.ping_group_range held every group, which is what engines set */
+		if (is_ping(family, protocol))
+			return 0;
 		return protocol == 0 || protocol == IPPROTO_UDP ? 0 : -EPROTONOSUPPORT;
 	case SOCK_RAW:
 		return -EPERM;
@@ -155,7 +161,7 @@ int64_t call_socket(struct agent *a, struct call *c)
 	if (!(type & SOCK_NONBLOCK))
 		(void)fcntl(p.program, F_SETFL, 0);
 	/* of a datagram socket the worker watches the pair from the start */
-	r = is_dgram ? dgram_new(a, s) : agent_watch(a, s);
+	r = is_dgram ? dgram_new(a, s, is_ping(family, arg_int(c, 2))) : agent_watch(a, s);
 	if (r == 0)
 		r = call_add_fd(a, c, p.program, type & SOCK_CLOEXEC);
 	close(p.program);

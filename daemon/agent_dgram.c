@@ -75,7 +75,10 @@ int dgram_pair(struct pair *ret_pair)
 /** open_send() - DGRAM_OPEN with a copy of our end. Return: 0 or negative errno */
 static int open_send(struct agent *a, struct asock *s)
 {
-	struct ipc_dgram_open body = { .sock = s->handle };
+	struct ipc_dgram_open body = { .sock = s->handle,
+				       .kind = !s->dg->is_ping        ? IPC_DGRAM_UDP
+					       : s->family == AF_INET ? IPC_DGRAM_PING4
+								      : IPC_DGRAM_PING6 };
 	int fd, r;
 
 	if (!a->is_worker_up)
@@ -94,7 +97,7 @@ static int open_send(struct agent *a, struct asock *s)
 	return 0;
 }
 
-int dgram_new(struct agent *a, struct asock *s)
+int dgram_new(struct agent *a, struct asock *s, bool is_ping)
 {
 	struct adgram *d = calloc(1, sizeof(*d));
 
@@ -102,11 +105,14 @@ int dgram_new(struct agent *a, struct asock *s)
 		return -ENOMEM;
 	list_init(&d->names);
 	list_init(&d->errors);
+	d->is_ping = is_ping;
 	d->watch_fd = -1;
 	d->mcast_if = ns_addr_v4(INADDR_ANY);
 	s->dg = d;
 	s->agent = a;
-	aopt_init_dgram(&s->opts);
+	aopt_init_dgram(&s->opts, !is_ping               ? IPPROTO_UDP
+				  : s->family == AF_INET ? IPPROTO_ICMP
+							 : IPPROTO_ICMPV6);
 	asock_set_state(&a->socks, s, ASOCK_BOUND);
 	return open_send(a, s);
 }

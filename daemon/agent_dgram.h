@@ -27,6 +27,7 @@ struct adgram {
 	struct list errors; /* oldest first; with IP_RECVERR */
 	uint32_t error_cnt;
 	uint32_t token_cnt; /* empty datagrams in the pair that stand for an error */
+	bool is_ping; /* an echo socket: its port is the identifier, what it sends whole ICMP messages */
 	bool is_bound, is_connected;
 	bool is_unconnecting; /* @op CONNECT is DGRAM_UNCONNECT */
 	bool has_info;        /* the worker tells of datagrams of a connected socket, too */

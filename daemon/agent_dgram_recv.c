@@ -23,7 +23,9 @@
 #include "daemon/agent_dgram.h"
 
 #include <event2/event.h>
+#include <netinet/icmp6.h>
 #include <netinet/in.h>
+#include <netinet/ip_icmp.h>
 #include <netinet/udp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -367,6 +369,18 @@ static void err_put(struct asock *s, struct control *c, const struct ipc_dgram_e
 		control_put(c, IPPROTO_IP, IP_RECVERR, &v, sizeof(v.ee) + sizeof(v.offender.in));
 }
 
+/** err_quote() - the header of the echo request, as far as programs look at it; its sequence number is told as a port */
+static void err_quote(const struct asock *s, const struct ipc_dgram_err *e)
+{
+	const struct icmphdr h = { .type = s->family == AF_INET ? ICMP_ECHO : ICMP6_ECHO_REQUEST,
+				   .un.echo = { .id = htons(s->local.port),
+						.sequence = htons(e->to.port) } };
+
+	memcpy(in.data, &h, sizeof(h));
+	in.len = sizeof(h);
+	in.row.from.port = 0;
+}
+
 /** err_take() - the oldest error. Return: false when there is none */
 static bool err_take(struct asock *s, struct control *c)
 {
@@ -381,6 +395,8 @@ static bool err_take(struct asock *s, struct control *c)
 	in.row = (struct ipc_dgram_row){ .from = x->e.to };
 	in.has_row = false;
 	in.len = 0;
+	if (d->is_ping)
+		err_quote(s, &x->e);
 	s->so_error = 0; /* the queue has told it: sock_dequeue_err_skb() */
 	free(x);
 	return true;

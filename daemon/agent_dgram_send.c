@@ -17,7 +17,9 @@
  */
 #include "daemon/agent_dgram.h"
 
+#include <netinet/icmp6.h>
 #include <netinet/in.h>
+#include <netinet/ip_icmp.h>
 #include <netinet/udp.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -72,10 +74,19 @@ static bool needs_check(const struct asock *s, const struct dgram_out *o)
 	       (!ns_addr_eq(&to.addr, &s->dg->ok_to.addr) || to.port != s->dg->ok_to.port);
 }
 
-/** len_max() - octets of the longest payload to @to */
-static size_t len_max(const struct ns_addr *to)
+/** len_max() - octets of the longest payload to @to; of an echo socket it has the ICMP header, too */
+static size_t len_max(const struct asock *s, const struct ns_addr *to)
 {
-	return ns_addr_is_v4(to) ? NS_DGRAM_MAX4 : NS_DGRAM_MAX;
+	if (!ns_addr_is_v4(to))
+		return NS_DGRAM_MAX;
+	return NS_DGRAM_MAX4 + (s->dg->is_ping ? sizeof(struct icmphdr) : 0);
+}
+
+/** is_echo() - linux ping_supported(): all that an echo socket sends */
+static bool is_echo(const struct asock *s, const struct dgram_out *o)
+{
+	return o->len >= sizeof(struct icmphdr) && o->data[1] == 0 &&
+	       o->data[0] == (s->family == AF_INET ? ICMP_ECHO : ICMP6_ECHO_REQUEST);
 }
 
 /** out_check() - may it be sent there? Return: 0, CALL_LATER (asked), or negative errno */
@@ -90,9 +101,9 @@ static int64_t out_check(struct agent *a, struct call *c, struct asock *s,
 
 	if (!o->has_name && !s->dg->is_connected)
 		return -EDESTADDRREQ;
-	if (o->has_name && to.port == 0)
+	if (s->dg->is_ping ? !is_echo(s, o) : o->has_name && to.port == 0)
 		return -EINVAL;
-	if (o->len > len_max(o->has_name ? &to.addr : &s->remote.addr))
+	if (o->len > len_max(s, o->has_name ? &to.addr : &s->remote.addr))
 		return -EMSGSIZE;
 	if (!s->dg->is_bound && s->so_error) /* the port that was asked for below */
 		return dgram_take_error(s);

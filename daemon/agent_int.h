@@ -240,7 +240,7 @@ ns_must_check int dgram_channel(struct agent *a);
 /** dgram_pair() - a pair of datagrams. Return: 0 or negative errno */
 ns_must_check int dgram_pair(struct pair *ret_pair);
 /** dgram_new() - make @s a datagram socket and tell the worker. Return: 0 or negative errno */
-ns_must_check int dgram_new(struct agent *a, struct asock *s);
+ns_must_check int dgram_new(struct agent *a, struct asock *s, bool is_ping);
 /** dgram_free() - what @s has as a datagram socket; harmless on a stream */
 void dgram_free(struct asock *s);
 /** dgram_handle() - any call on a datagram socket; as a handler */

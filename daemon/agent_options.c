@@ -164,10 +164,11 @@ void aopt_init(struct aopt_values *v)
 		v->v[i] = rows[i].def;
 }
 
-void aopt_init_dgram(struct aopt_values *v)
+void aopt_init_dgram(struct aopt_values *v, int protocol)
 {
 	aopt_init(v);
 	v->is_dgram = true;
+	v->v[row_idx(row_find(true, SOL_SOCKET, SO_PROTOCOL))] = protocol;
 }
 
 void aopt_inherit(struct aopt_values *v, const struct aopt_values *listener)

@@ -49,7 +49,7 @@ struct aopt_result {
 /** aopt_init() - all options of a stream socket at their defaults */
 void aopt_init(struct aopt_values *v);
 /** aopt_init_dgram() - likewise of a datagram socket */
-void aopt_init_dgram(struct aopt_values *v);
+void aopt_init_dgram(struct aopt_values *v, int protocol);
 
 /**
  * aopt_inherit() - options of an accepted connection: those of its listener, as Linux copies them

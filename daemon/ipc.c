@@ -227,7 +227,7 @@ static bool check_dgram_open(const void *body)
 {
 	const struct ipc_dgram_open *b = body;
 
-	return is_socket(b->sock) && is_opts(&b->opts);
+	return is_socket(b->sock) && b->kind < IPC_DGRAM_KINDS && is_opts(&b->opts);
 }
 
 static bool check_dgram_sock(const void *body)

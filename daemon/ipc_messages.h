@@ -259,10 +259,18 @@ struct ipc_closed {
 
 /* ---- datagrams: worker_dgram.c has the picture ---- */
 
+/** enum ipc_dgram_kind - what a datagram socket carries */
+enum ipc_dgram_kind {
+	IPC_DGRAM_UDP,
+	IPC_DGRAM_PING4, /* echo requests of ICMP */
+	IPC_DGRAM_PING6,
+	IPC_DGRAM_KINDS
+};
+
 /** struct ipc_dgram_open - agent -> worker, fd: the stack's end of the program's pair */
 struct ipc_dgram_open {
 	uint32_t sock; /* S */
-	uint32_t reserved;
+	uint32_t kind; /* enum ipc_dgram_kind */
 	struct ipc_opts opts;
 };
 

@@ -242,7 +242,7 @@ static int on_dgram_open(void *ctx, struct ipc_msg *m)
 	const struct ipc_dgram_open *b = IPC_BODY(m, ipc_dgram_open);
 
 	worker_begin_turn(ctx);
-	wdgram_open(ctx, b->sock, ipc_take_fd(m, 0), &b->opts);
+	wdgram_open(ctx, b, ipc_take_fd(m, 0));
 	return 0;
 }
 

@@ -519,21 +519,29 @@ void wdgram_event(struct wsock *s, const struct ns_event *ev)
 
 /* ---- from the agent ---- */
 
-void wdgram_open(struct worker *w, uint32_t handle, int fd, const struct ipc_opts *opts)
+static int open_kind(struct worker *w, uint32_t kind, ns_sock *ret_sock)
+{
+	if (kind == IPC_DGRAM_UDP)
+		return ns_dgram_open(w->stack, ret_sock);
+	return ns_ping_open(w->stack, kind == IPC_DGRAM_PING6, ret_sock);
+}
+
+void wdgram_open(struct worker *w, const struct ipc_dgram_open *b, int fd)
 {
 	struct wsock *s = wsock_new(w, WSOCK_DGRAM);
+	const struct ipc_opts *opts = &b->opts;
 
-	if (!s || ns_dgram_open(w->stack, &s->sock) < 0) {
+	if (!s || open_kind(w, b->kind, &s->sock) < 0) {
 		if (s) {
 			s->sock = 0;
 			wsock_free(s);
 		}
 		close(fd);
-		worker_tell(w, IPC_CLOSED, &(struct ipc_closed){ .sock = handle });
+		worker_tell(w, IPC_CLOSED, &(struct ipc_closed){ .sock = b->sock });
 		return;
 	}
 	ns_sock_set_user(w->stack, s->sock, s);
-	wsock_name(s, handle);
+	wsock_name(s, b->sock);
 	worker_set_opts(w, s->sock, opts);
 	s->has_info = opts->mask & UINT64_C(1) << NS_DGRAM_INFO && opts->value[NS_DGRAM_INFO];
 	s->fd = fd;

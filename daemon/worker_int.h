@@ -194,8 +194,8 @@ void wsock_rd_wanted(struct wsock *s, bool is_wanted);
 
 /** wdgram_channel() - the agent's datagrams with an address come by @fd; takes it. Return: 0 or -ENOMEM */
 ns_must_check int wdgram_channel(struct worker *w, int fd);
-/** wdgram_open() - a socket of datagrams with its pair; takes @fd. The agent hears CLOSED when there is no room */
-void wdgram_open(struct worker *w, uint32_t handle, int fd, const struct ipc_opts *opts);
+/** wdgram_open() - a socket of datagrams of any kind with its pair; takes @fd. The agent hears CLOSED when there is no room */
+void wdgram_open(struct worker *w, const struct ipc_dgram_open *b, int fd);
 /** wdgram_bind() - ns_sock_bind(), and once more when a socket that was just closed had the port */
 ns_must_check int wdgram_bind(struct wsock *s, const struct ns_endpoint *local);
 /** wdgram_connect() - @remote NULL: undo */

@@ -171,7 +171,8 @@ enum drop icmp_heard(struct net *n, struct pkt *p, const struct ip_rx *ip, struc
  * @proto:	Of the packet
  * @l4:		Its first octets
  *
- * The port of an echo request is its identifier; no other message of ICMP is anybody's.
+ * The port of an echo request is its identifier, and the other end's is its sequence number, so that who
+ * hears of the error can tell which one it was; no other message of ICMP is anybody's.
  *
  * Return: false when it is nobody's
  */
@@ -181,6 +182,7 @@ bool icmp_quote_ports(struct icmp_err *e, uint8_t proto, const uint8_t l4[ICMP_Q
 
 	if (proto == IP_PROTO_ICMP || proto == IP_PROTO_ICMP6) {
 		e->local.port = (uint16_t)(l4[4] << 8 | l4[5]);
+		e->remote.port = (uint16_t)(l4[6] << 8 | l4[7]);
 		return l4[0] == echo;
 	}
 	e->local.port = (uint16_t)(l4[0] << 8 | l4[1]);

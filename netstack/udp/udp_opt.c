@@ -76,7 +76,8 @@ void udp_opt_init(struct udp_sock *s)
 
 static int set_v6only(struct udp_sock *s, int value)
 {
-	bool is_v6 = value >= 0, is_v6only = value > 0;
+	/* an echo socket has one protocol, and with it one family */
+	bool is_v6 = value >= 0, is_v6only = value > 0 || (is_v6 && s->udp->is_ping);
 
 	if (s->bind.is_bound && (is_v6 != s->bind.is_v6 || is_v6only != s->bind.is_v6only))
 		return -EINVAL;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sock.h - sockets of the stack, by handle: streams (TCP) and datagrams (UDP)
+ * sock.h - sockets of the stack, by handle: streams (TCP) and datagrams (UDP, echo requests)
+ *
+ * Theory of operation
  *
  * Theory of operation
  *
@@ -252,7 +254,8 @@ struct ns_dgram_err {
 ns_must_check int ns_dgram_open(struct ns_stack *s, ns_sock *ret_sock);
 /**
  * ns_ping_open() - an echo socket of ICMP, or of ICMPv6 with @is_v6: a datagram socket whose port is the
- * identifier and whose datagrams are whole ICMP messages, checksum and identifier made right
+ * identifier and whose datagrams are whole ICMP messages, checksum and identifier made right. The port of
+ * ns_dgram_err.to is the sequence number
  */
 ns_must_check int ns_ping_open(struct ns_stack *s, bool is_v6, ns_sock *ret_sock);
 /** ns_dgram_connect() - hear and speak to @remote alone; NULL: undo. -ENETUNREACH -EACCES (broadcast) -EADDRNOTAVAIL ... */

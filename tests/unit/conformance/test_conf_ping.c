@@ -207,6 +207,7 @@ START_TEST(rfc1122_s3_2_2_errors_about_echo_requests_are_told)
 	}
 	expect(rp_event(&rp, s, NS_EV_ERR, NULL));
 	expect(dgram_error(s, &e) && e.err == -EHOSTUNREACH && e.type == 11 && e.code == 0);
+	expect(e.to.port == 7); /* the sequence number */
 	expect(!dgram_error(quiet, &e));
 	/* about an answer of ours: nobody's */
 	frame_icmp(&quoted, &back, 0, 0, (uint32_t)id_of(s) << 16 | 7, "x", 1);

@@ -31,7 +31,7 @@ static void setup(void)
 
 static void setup_dgram(void)
 {
-	aopt_init_dgram(&values);
+	aopt_init_dgram(&values, IPPROTO_UDP);
 	native = socket(AF_INET, SOCK_DGRAM, 0);
 	ck_assert_int_ge(native, 0);
 }
