@@ -23,8 +23,9 @@
  *
  * Version 1, because that is what "bbr" means to a program on Linux and what can be held against it; what
  * versions 2 and 3 add (an answer to loss and ECN, time in the probe by bandwidth-delay product) is not
- * here. Nor is Linux's long-term sampling for token bucket policers, nor its allowance for aggregated
- * acknowledgements: neither is in the draft.
+ * here. Nor is Linux's long-term sampling for token bucket policers. Its allowance for acknowledgements that come in
+ * bunches is: as much as they brought beyond the bandwidth lately may be outstanding besides, or a receiver that is
+ * scheduled once in a while would starve a path whose round trip is next to nothing.
  *
  * Gains are in 1/256, rates in octets a second.
  *
@@ -50,9 +51,12 @@ enum {
 	QUANTUM_MAX = 65536,  /* 4.2.2, octets */
 	SLOW_Bps = 150000,    /* 4.2.2: 1.2 Mbit/s */
 	MEDIUM_Bps = 3000000, /* 4.2.2: 24 Mbit/s */
+	EXTRA_ROUNDS = 5,     /* linux bbr_extra_acked_win_rtts */
 	MARGIN_PERCENT = 99,  /* linux: a little below bw, so that no queue stays */
 };
 
+#define EXTRA_NS      (100 * NS_PER_MS) /* linux bbr_extra_acked_max_us: of the bandwidth, at most */
+#define EPOCH_NS      (10 * NS_PER_SEC) /* beyond which it does not matter how long it was */
 #define RTPROP_NS     (10 * NS_PER_SEC) /* RTpropFilterLen and ProbeRTTInterval, 4.3.5 */
 #define PROBE_RTT_NS  (200 * NS_PER_MS) /* ProbeRTTDuration, 4.3.5 */
 #define NO_RTPROP     UINT64_MAX
@@ -104,6 +108,12 @@ static uint32_t send_quantum(const struct tcp_cc *cc)
 							       : QUANTUM_MAX);
 }
 
+/* Octets that @rate brings in a time. */
+static uint64_t product(uint64_t rate, uint64_t ns)
+{
+	return rate * (ns / 64) / TICKS_PER_SEC;
+}
+
 /* BBRInflight(), 4.2.3.2: @gain times what the path holds, and what is being put together at both ends */
 static uint32_t inflight(const struct tcp_cc *cc, uint32_t gain)
 {
@@ -112,7 +122,7 @@ static uint32_t inflight(const struct tcp_cc *cc, uint32_t gain)
 
 	if (b->rtprop_ns == NO_RTPROP)
 		return tcp_cc_initial_window(cc->mss);
-	len = max_bw(b) * (b->rtprop_ns / 64) / TICKS_PER_SEC * gain / GAIN_1;
+	len = product(max_bw(b), b->rtprop_ns) * gain / GAIN_1;
 	len += (uint64_t)QUANTA * send_quantum(cc);
 	return len < TCP_CWND_MAX ? (uint32_t)len : TCP_CWND_MAX;
 }
@@ -185,6 +195,44 @@ static void update_bw(struct tcp_cc_bbr *b, const struct tcp_cc_sample *s)
 	rate = s->len * NS_PER_SEC / s->ns;
 	if (!s->is_app_limited || rate >= max_bw(b))
 		bw_add(b, rate);
+}
+
+/* linux bbr_update_ack_aggregation(): how much acknowledgements have brought beyond what the bandwidth would */
+static void update_extra(struct tcp_cc *cc, const struct tcp_cc_sample *s, struct mono now)
+{
+	struct tcp_cc_bbr *b = &cc->bbr;
+	uint64_t ns = mono_since(now, b->epoch_at);
+	uint64_t expected = product(max_bw(b), ns < EPOCH_NS ? ns : EPOCH_NS);
+	uint64_t extra;
+
+	if (s->acked == 0 || s->ns == 0)
+		return;
+	if (b->is_round_start && ++b->extra_rounds >= EXTRA_ROUNDS) {
+		b->extra_rounds = 0;
+		b->extra_idx ^= 1;
+		b->extra[b->extra_idx] = 0;
+	}
+	if (b->epoch_acked <= expected) {
+		b->epoch_acked = 0;
+		b->epoch_at = now;
+		expected = 0;
+	}
+	b->epoch_acked += s->acked;
+	extra = b->epoch_acked - expected;
+	if (extra > cc->cwnd)
+		extra = cc->cwnd;
+	b->extra[b->extra_idx] = ns_max_u(b->extra[b->extra_idx], (uint32_t)extra);
+}
+
+/* What may be outstanding for it. */
+static uint32_t extra_window(const struct tcp_cc_bbr *b)
+{
+	uint64_t most = product(max_bw(b), EXTRA_NS);
+	uint32_t extra = ns_max_u(b->extra[0], b->extra[1]);
+
+	if (!b->is_filled)
+		return 0;
+	return extra < most ? extra : (uint32_t)most;
 }
 
 /* 4.3.4.3 BBRCheckCyclePhase() */
@@ -320,7 +368,7 @@ static void modulate_for_recovery(struct tcp_cc *cc, const struct tcp_cc_sample 
 static void set_cwnd(struct tcp_cc *cc, const struct tcp_cc_sample *s)
 {
 	struct tcp_cc_bbr *b = &cc->bbr;
-	uint32_t target = inflight(cc, b->cwnd_gain);
+	uint32_t target = inflight(cc, b->cwnd_gain) + extra_window(b);
 
 	if (s->acked) {
 		modulate_for_recovery(cc, s);
@@ -345,6 +393,7 @@ static bool bbr_on_sample(struct tcp_cc *cc, const struct tcp_cc_sample *s, stru
 	if (!b->is_started)
 		start(cc, s, now);
 	update_bw(b, s);
+	update_extra(cc, s, now);
 	check_cycle_phase(cc, s, now);
 	check_full_pipe(b, s);
 	check_drain(cc, s, now);

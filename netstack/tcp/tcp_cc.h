@@ -69,6 +69,10 @@ struct tcp_cc_bbr {
 	uint64_t full_bw;            /* to be exceeded by a quarter */
 	struct mono rtprop_at, cycle_at;
 	struct mono probe_end; /* of PROBE_RTT; 0: the window has not got there */
+	struct mono epoch_at;  /* acknowledgements have come faster than @bw since */
+	uint64_t epoch_acked;  /* and brought so much */
+	uint32_t extra[2];     /* the most that was beyond @bw: these five rounds, those before */
+	uint8_t extra_idx, extra_rounds;
 	uint32_t round_cnt, bw_round, prior_cwnd;
 	uint16_t pacing_gain, cwnd_gain; /* 1/256 */
 	uint8_t state, cycle_idx, full_cnt;

@@ -645,14 +645,24 @@ struct flows {
 	uint32_t jain;    /* permille */
 };
 
-/* Jain's index of what the servers' ends received since @before: 1000 is fair, 1000/n is one flow alone. */
-static struct flows flows_measure(const struct sim *s, const uint64_t *before, uint64_t secs)
+/* Octets the server's end of the client's @port had received by the moment noted; 0: it was not there. */
+static uint64_t flows_before(const struct vend *noted, uint32_t cnt, uint16_t port)
+{
+	for (uint32_t i = 0; i < cnt; i++)
+		if (noted[i].port == port)
+			return noted[i].rx_off;
+	return 0;
+}
+
+/* Jain's index of what the servers' ends received since then: 1000 is fair, 1000/n is one flow alone. */
+static struct flows flows_measure(const struct sim *s, const struct vend *noted, uint32_t cnt,
+				  uint64_t secs)
 {
 	double sum = 0, squares = 0;
 	uint32_t n = 0;
 
 	for (const struct vend *e = s->server.ends; e; e = e->next, n++) {
-		double x = (double)(e->rx_off - before[n]);
+		double x = (double)(e->rx_off - flows_before(noted, cnt, e->port));
 
 		sum += x;
 		squares += x * x;
@@ -675,7 +685,7 @@ static struct flows flows_cell(size_t kind, uint32_t cnt, uint64_t rtt_ms, uint3
 			    .congestion = (uint8_t)flow_kinds[kind].congestion },
 	};
 	struct flows f = { 0 };
-	uint64_t before[8] = { 0 };
+	struct vend noted[8];
 	uint32_t n = 0;
 	struct sim s;
 
@@ -688,9 +698,9 @@ static struct flows flows_cell(size_t kind, uint32_t cnt, uint64_t rtt_ms, uint3
 	}
 	vnet_run(&s.v, 2 * SEC, NULL, NULL);
 	for (const struct vend *e = s.server.ends; e && n < 8; e = e->next)
-		before[n++] = e->rx_off;
+		noted[n++] = *e;
 	vnet_run(&s.v, 10 * SEC, NULL, NULL);
-	f = flows_measure(&s, before, 10);
+	f = flows_measure(&s, noted, n, 10);
 	sim_stop_sending(&s);
 	return sim_finish(&s, 600 * SEC) ? f : (struct flows){ 0 };
 }
