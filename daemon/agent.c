@@ -464,10 +464,22 @@ static int on_stats_req(void *ctx, struct ipc_msg *m)
 	return 0;
 }
 
+static int on_knobs(void *ctx, struct ipc_msg *m)
+{
+	struct agent *a = ctx;
+	int32_t congestion = IPC_BODY(m, ipc_knobs)->value[NS_KNOB_tcp_congestion_control];
+
+	if (congestion < 0 || congestion >= NS_CC_COUNT)
+		return -EPROTO;
+	a->socks.congestion = (uint8_t)congestion;
+	return 0;
+}
+
 static const ipc_handler_fn monitor_handlers[IPC_TYPE_COUNT] = {
 	[IPC_STOP] = on_stop,
 	[IPC_NOTIFY_FD] = on_notify_fd,
 	[IPC_WORKER_CHANNEL] = on_worker_channel,
+	[IPC_KNOBS] = on_knobs,
 	[IPC_STATS_REQ] = on_stats_req,
 };
 

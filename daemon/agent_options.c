@@ -245,17 +245,15 @@ static int set_timeval(struct aopt_values *v, const struct row *r, const void *v
 static int set_congestion(struct aopt_values *v, const struct row *r, const void *val, int len)
 {
 	char name[CA_NAME_MAX] = { 0 };
+	int found;
 
 	if (len < 1)
 		return -EINVAL;
 	memcpy(name, val, len < CA_NAME_MAX - 1 ? (size_t)len : CA_NAME_MAX - 1);
-	for (size_t i = 0; i < NS_ARRAY_LEN(congestion_names); i++) {
-		if (strcmp(name, congestion_names[i]) == 0) {
-			v->v[row_idx(r)] = (int32_t)i;
-			return 0;
-		}
-	}
-	return -ENOENT;
+	found = aopt_congestion_find(name);
+	if (found >= 0)
+		v->v[row_idx(r)] = found;
+	return found < 0 ? found : 0;
 }
 
 /** set_pacing() - 64 bits from who gives them. A limit beyond 4 GB/s is none. */
@@ -502,6 +500,7 @@ int aopt_get(const struct aopt_values *v, int family, int level, int name, int r
 		get_bytes(ret_result, &l, sizeof(l));
 		break;
 	case K_CONGESTION:
+		val = val < 0 ? v->congestion : val;
 		memcpy(ca, congestion_names[val], strlen(congestion_names[val]));
 		get_bytes(ret_result, ca, sizeof(ca));
 		break;

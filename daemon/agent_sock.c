@@ -97,6 +97,7 @@ struct asock *asock_new(struct asock_table *t, uint64_t ino, int fd, int family)
 	list_init(&s->held);
 	list_init(&s->deferred);
 	aopt_init(&s->opts);
+	s->opts.congestion = t->congestion;
 	s->hash_next = *bucket(t, ino);
 	*bucket(t, ino) = s;
 	t->slots[index] = s;

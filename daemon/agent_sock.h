@@ -131,6 +131,7 @@ struct asock_table {
 	struct asock **buckets;
 	uint32_t bucket_mask;
 	uint32_t cap, cnt;
+	uint8_t congestion; /* enum ns_cc of a socket whose program names none */
 	struct list dead;
 	uint32_t dead_cnt;
 	/** on_free() - close @s->fd and @s->ev, answer its calls; @s is out of the table already */

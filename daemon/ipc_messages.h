@@ -83,7 +83,7 @@ struct ipc_plan {
 	uint32_t link_cnt; /* link descriptors */
 };
 
-/** struct ipc_knobs - monitor -> worker: all of them; the stack refuses what is out of range */
+/** struct ipc_knobs - monitor -> worker: all of them; the agent needs the congestion control, for getsockopt() */
 struct ipc_knobs {
 	int32_t value[NS_KNOB_COUNT]; /* enum ns_knob */
 };

@@ -233,6 +233,8 @@ static int agent_start(struct monitor *m)
 	fds[2] = dup_cloexec(m->take.ctr_fd);
 	fds[3] = dup_cloexec(m->ctr_pid_fd);
 	r = init_send(m, &m->agent, IPC_INIT_NETNS | IPC_INIT_PIDFD, 0, fds, 4);
+	if (r == 0)
+		monitor_knobs_tell(m);
 	for (size_t i = 0; r == 0 && i < m->notify_cnt; i++)
 		r = notify_send(m, &m->notifies[i]);
 	return r;

@@ -109,6 +109,8 @@ static void knobs_send(struct monitor *m)
 	memcpy(body.value, m->knobs->now.value, sizeof(body.value));
 	if (child_is_running(&m->worker) && !m->worker.is_stopping)
 		(void)!ipc_send(&m->worker.ipc, IPC_KNOBS, &body, NULL, 0);
+	if (child_is_running(&m->agent) && !m->agent.is_stopping)
+		(void)!ipc_send(&m->agent.ipc, IPC_KNOBS, &body, NULL, 0);
 }
 
 /* Return: whether a knob turned. */

@@ -71,6 +71,10 @@ lab_equal 9 "$(knob net.ipv4.tcp_fin_timeout)" "tcp_fin_timeout"
 lab_equal 9 "$(file ipv4/tcp_fin_timeout)" "tcp_fin_timeout of /proc/sys"
 ! timeout 10 "$SLUICE_BUILD/sluicectl" --state-dir "$LAB_DIR/state" sysctl "$LAB_ID" net.ipv4.tcp_sack=7 >/dev/null ||
 	lab_fail "7 was taken for tcp_sack"
+timeout 10 "$SLUICE_BUILD/sluicectl" --state-dir "$LAB_DIR/state" sysctl "$LAB_ID" net.ipv4.tcp_congestion_control=reno >/dev/null
+lab_equal reno "$(lab_exec box python3 -c 'import socket
+print(socket.socket().getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16).rstrip(b"\0").decode())')" \
+	"what a new socket says"
 LAB_WHAT="a write at run time"
 ip netns exec "$LAB_NS" sh -c 'echo 40000 40100 >/proc/sys/net/ipv4/ip_local_port_range'
 lab_until 3 "the port range is in force" is_knob net.ipv4.ip_local_port_range "40000 40100"

@@ -408,6 +408,26 @@ START_TEST(congestion_names_are_those_of_the_stack)
 }
 END_TEST
 
+START_TEST(congestion_control_is_the_sandboxs_until_it_is_named)
+{
+	struct aopt_result res;
+	struct ipc_opts opts;
+
+	values.congestion = NS_CC_RENO;
+	ck_assert_int_eq(aopt_get(&values, AF_INET, IPPROTO_TCP, TCP_CONGESTION, 16, true, &res),
+			 0);
+	ck_assert_str_eq((const char *)res.buf, "reno");
+	aopt_opts(&values, &opts);
+	ck_assert_uint_eq(opts.mask & UINT64_C(1) << NS_TCP_CONGESTION, 0);
+	/* what is the stack's first choice is still a choice */
+	ck_assert_int_eq(aopt_set(&values, AF_INET, IPPROTO_TCP, TCP_CONGESTION, "cubic", 5, &res),
+			 0);
+	aopt_opts(&values, &opts);
+	ck_assert_uint_ne(opts.mask & UINT64_C(1) << NS_TCP_CONGESTION, 0);
+	ck_assert_int_eq(opts.value[NS_TCP_CONGESTION], NS_CC_CUBIC);
+}
+END_TEST
+
 START_TEST(stack_is_told_what_differs_from_its_defaults)
 {
 	uint8_t buf[AOPT_VALUE_MAX] = { 0 };
@@ -452,6 +472,7 @@ int main(void)
 	tcase_add_test(t, cc_info_is_that_of_bbr);
 	tcase_add_test(t, pacing_rate_goes_to_the_stack_in_32_bits_or_64);
 	tcase_add_test(t, congestion_names_are_those_of_the_stack);
+	tcase_add_test(t, congestion_control_is_the_sandboxs_until_it_is_named);
 	tcase_add_test(t, stack_is_told_what_differs_from_its_defaults);
 	tcase_add_checked_fixture(d, setup_dgram, teardown);
 	tcase_add_test(d, defaults_and_lengths_are_the_kernels);
