@@ -53,6 +53,10 @@ struct sim {
 /* The scenario runs over IPv6; set before it begins. */
 static bool is_v6;
 
+/* Both hosts have this knob at this value instead of its default; likewise. */
+static enum ns_knob knob;
+static int knob_value = -1;
+
 static void sim_fail(struct sim *s, const char *why)
 {
 	char file[128];
@@ -82,6 +86,9 @@ static void sim_init(struct sim *s, const char *name, uint64_t seed, const struc
 	client.is_v6 = server.is_v6 = is_v6;
 	vnet_init(&s->v, seed, c->start.ns ? c->start : (struct mono){ 1000 * SEC });
 	s->h = vnet_add_pair(&s->v, &client, &server, &c->up, &c->down);
+	for (int i = 0; i < 2; i++)
+		if (knob_value >= 0 && ns_stack_set_knob(s->h[i].stack, knob, knob_value))
+			sim_fail(s, "no such knob");
 	s->check = vcheck_new(&s->v);
 	vapp_init(&s->client, &s->h[0], &c->client);
 	vapp_init(&s->server, &s->h[1], &c->server);
@@ -850,6 +857,12 @@ static const struct scenario {
 	{ "arp", run_arp, 20 },
 	{ "grid", run_grid, 1 },
 	{ "soak_5gb", run_soak_5gb, 1 },
+	{ "lossy_accecn", run_lossy, 10 },
+	{ "many_accecn", run_many, 2 },
+	{ "whole_bbr", run_whole, 5 },
+	{ "corrupt_bbr", run_corrupt, 5 },
+	{ "many_bbr", run_many, 2 },
+	{ "link_down_bbr", run_link_down, 5 },
 	{ "lossy_v6", run_lossy, 20 },
 	{ "whole_v6", run_whole, 10 },
 	{ "corrupt_v6", run_corrupt, 10 },
@@ -905,6 +918,13 @@ int main(int argc, char **argv)
 	if (!a.seeds)
 		a.seeds = sc->seeds;
 	is_v6 = strstr(sc->name, "_v6") != NULL;
+	if (strstr(sc->name, "_accecn")) {
+		knob = NS_KNOB_tcp_ecn;
+		knob_value = 3;
+	} else if (strstr(sc->name, "_bbr")) {
+		knob = NS_KNOB_tcp_congestion_control;
+		knob_value = NS_CC_BBR;
+	}
 	clock_t start = clock();
 
 	for (uint32_t i = 0; i < a.seeds; i++)

@@ -409,7 +409,7 @@ static void read_tcp(const struct frame *f, uint32_t at, uint32_t len, struct se
 	s->data = t + head_len;
 	s->data_len = len - head_len;
 	read_opts(t + TCP_LEN, head_len - TCP_LEN, s);
-	if (t[12] & 15)
+	if (t[12] & 14) /* the lowest is AE (RFC 9768) */
 		s->is_bad = true;
 	if (f->csum == PKT_CSUM_PARTIAL) /* the field holds the pseudo-header's sum alone */
 		s->is_bad |= get16(t + 16) != pseudo || f->csum_off != 16 || f->csum_start != at;
