@@ -14,8 +14,7 @@ extern const struct user_ops sock_user_ops; /* user: what transport_ops.open() w
 ns_must_check struct socks *socks_new(struct ns_core *core);
 void socks_free(struct socks *ss);
 void socks_set_transport(struct socks *ss, const struct transport_ops *ops, void *self);
-void socks_set_dgram(struct socks *ss, const struct transport_ops *ops, void *self,
-		     void *ping);
+void socks_set_dgram(struct socks *ss, const struct transport_ops *ops, void *self, void *ping);
 bool socks_have_events(const struct socks *ss);
 
 /** ns_stack_socks() - the table of a stack; stack.c has it */
