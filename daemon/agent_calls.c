@@ -342,6 +342,7 @@ int64_t accept_deliver(struct agent *a, struct asock *s, struct call *c, int fd)
 	n->remote = conn->remote;
 	n->is_connect_reported = true;
 	aopt_inherit(&n->opts, &s->opts);
+	n->bound_ifindex = s->bound_ifindex;
 	asock_set_state(&a->socks, n, ASOCK_ESTABLISHED);
 	if (!(flags & SOCK_NONBLOCK))
 		(void)fcntl(p.program, F_SETFL, 0);

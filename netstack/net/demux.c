@@ -197,8 +197,8 @@ void demux_del_conn(struct demux *d, struct demux_conn *c)
 	d->conn_cnt--;
 }
 
-/* How well a listener fits: 3 its exact address, 2 any of the family, 1 any of both for IPv4, 0 not. */
-static int listener_score(const struct demux_bind *b, const struct ns_endpoint *local)
+/* How well a listener's address fits: 3 the exact one, 2 any of the family, 1 any of both for IPv4, 0 not. */
+static int address_score(const struct demux_bind *b, const struct ns_endpoint *local)
 {
 	if (b->local.port != local->port)
 		return 0;
@@ -212,7 +212,18 @@ static int listener_score(const struct demux_bind *b, const struct ns_endpoint *
 	return !ns_addr_is_v4(&b->local.addr) && !b->is_v6only ? 1 : 0;
 }
 
-struct demux_bind *demux_find_listener(struct demux *d, const struct demux_key *k)
+/* linux inet_hashtables.c compute_score(): one of that link goes before those of any. 0: it does not hear. */
+static int listener_score(const struct demux_bind *b, const struct ns_endpoint *local,
+			  uint32_t ifindex)
+{
+	int score = address_score(b, local) * 2;
+
+	if (b->ifindex && ifindex && b->ifindex != ifindex)
+		return 0;
+	return score && b->ifindex ? score + 1 : score;
+}
+
+struct demux_bind *demux_find_listener(struct demux *d, const struct demux_key *k, uint32_t ifindex)
 {
 	struct list *bucket = &d->listeners[k->local.port & d->listener_mask];
 	struct demux_bind *best = NULL;
@@ -222,7 +233,7 @@ struct demux_bind *demux_find_listener(struct demux *d, const struct demux_key *
 
 	list_for_each (n, bucket) {
 		struct demux_bind *b = list_entry(n, struct demux_bind, conn_hash);
-		int score = listener_score(b, &k->local);
+		int score = listener_score(b, &k->local, ifindex);
 
 		if (score > best_score) {
 			best = b;
@@ -238,7 +249,7 @@ struct demux_bind *demux_find_listener(struct demux *d, const struct demux_key *
 	list_for_each (n, bucket) {
 		struct demux_bind *b = list_entry(n, struct demux_bind, conn_hash);
 
-		if (listener_score(b, &k->local) == best_score && pick-- == 0)
+		if (listener_score(b, &k->local, ifindex) == best_score && pick-- == 0)
 			return b;
 	}
 	return best;
@@ -262,6 +273,12 @@ static bool overlaps(const struct demux_bind *a, const struct demux_bind *b)
 	return takes(a, &b->local.addr) || takes(b, &a->local.addr);
 }
 
+/* Sockets of different links never meet. */
+static bool are_of_other_links(const struct demux_bind *a, const struct demux_bind *b)
+{
+	return a->ifindex && b->ifindex && a->ifindex != b->ifindex;
+}
+
 /* linux inet_csk_bind_conflict(): may @b have @local beside @other? */
 static bool is_conflict(const struct demux_bind *b, const struct ns_endpoint *local,
 			const struct demux_bind *other)
@@ -270,7 +287,7 @@ static bool is_conflict(const struct demux_bind *b, const struct ns_endpoint *lo
 
 	if (other == b || other->local.port != local->port || !overlaps(other, &wish))
 		return false;
-	if (b->ifindex && other->ifindex && b->ifindex != other->ifindex)
+	if (are_of_other_links(b, other))
 		return false;
 	if (b->reuseaddr && other->reuseaddr && !other->is_listening && !b->is_listening)
 		return false;
@@ -395,7 +412,7 @@ int demux_listen(struct demux *d, struct demux_bind *b)
 		const struct demux_bind *other = list_entry(n, struct demux_bind, conn_hash);
 
 		if (other->local.port == b->local.port && overlaps(other, b) &&
-		    !(b->reuseport && other->reuseport))
+		    !are_of_other_links(other, b) && !(b->reuseport && other->reuseport))
 			return -EADDRINUSE;
 	}
 	b->is_listening = true;

@@ -165,6 +165,13 @@ uint32_t net_link_ifindex(const struct link *l)
 	return l->config.ifindex;
 }
 
+uint32_t net_rx_ifindex(const struct net *n, const struct ip_rx *ip)
+{
+	if (ip->link->is_loop && !ns_addr_is_v4(&ip->dst))
+		return net_ifindex_of(n, &ip->dst);
+	return ip->link->config.ifindex;
+}
+
 uint32_t net_ifindex_of(const struct net *n, const struct ns_addr *a)
 {
 	const struct link *l = ns_addr_is_v4(a) ? link_of_addr(n, a) : addr6_link_of(n, a);

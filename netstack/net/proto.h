@@ -145,6 +145,13 @@ void net_group_leave(struct net *n, const struct ns_addr *group, uint32_t ifinde
 bool net_group_has(const struct net *n, const struct ns_addr *group, uint32_t ifindex);
 /** net_has_link() - is there a link of that number? */
 bool net_has_link(const struct net *n, uint32_t ifindex);
+/**
+ * net_rx_ifindex() - the link that a program is told of, and that a socket may be bound to
+ *
+ * What we send to an address of ours comes by that address' link over IPv6 (linux ip6_rcv_core():
+ * IP6CB(skb)->iif), by the loop over IPv4.
+ */
+uint32_t net_rx_ifindex(const struct net *n, const struct ip_rx *ip);
 /** net_link_ifindex() - the container's number of a link */
 uint32_t net_link_ifindex(const struct link *l);
 /** net_loop_dst() - the path to ourselves, for a copy of what goes to a group */
@@ -220,8 +227,9 @@ struct demux_conn *demux_find_conn(struct demux *d, const struct demux_key *k);
 /** demux_add_conn() - -EEXIST when the four-tuple is taken */
 ns_must_check int demux_add_conn(struct demux *d, struct demux_conn *c);
 void demux_del_conn(struct demux *d, struct demux_conn *c);
-/** demux_find_listener() - exact address first, then any; with several reuseport listeners by hash of @k */
-struct demux_bind *demux_find_listener(struct demux *d, const struct demux_key *k);
+/** demux_find_listener() - for what came by link @ifindex (0: any): exact address first, then any; with several reuseport listeners by hash of @k */
+struct demux_bind *demux_find_listener(struct demux *d, const struct demux_key *k,
+				       uint32_t ifindex);
 /**
  * demux_bind_port() - claim @local for @b (port 0: RFC 6056 algorithm 3 with @d's key and a random offset)
  * Linux rules: a conflict unless both have reuseaddr and neither listens, or both have reuseport.

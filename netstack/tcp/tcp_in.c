@@ -401,6 +401,17 @@ static enum drop nobody_input(struct tcp *t, const struct tcp_seg *s, struct mon
 	return DROP_TCP_NO_CONN;
 }
 
+/* SO_BINDTODEVICE: such a connection hears by its link alone (linux inet_match()). */
+static bool is_of_other_link(struct demux_conn *dc, const struct tcp_seg *s)
+{
+	uint32_t ifindex;
+
+	if (dc->kind != TCP_KIND_CONN)
+		return false;
+	ifindex = container_of(dc, struct tcp_conn, dc)->bind.ifindex;
+	return ns_unlikely(ifindex && ifindex != s->ifindex);
+}
+
 /**
  * tcp_input() - proto_ops.input: one packet for TCP
  * @self:	struct tcp
@@ -423,9 +434,10 @@ enum drop tcp_input(void *self, struct pkt *p, const struct ip_rx *ip, struct mo
 	if (d != DROP_NONE)
 		return d;
 	stat_inc(tcp_stats(t), STAT_TCP_SEGS_IN);
+	s.ifindex = net_rx_ifindex(t->net, ip);
 	k = (struct demux_key){ .local = s.local, .remote = s.remote };
 	dc = demux_find_conn(t->demux, &k);
-	if (dc) {
+	if (dc && !is_of_other_link(dc, &s)) {
 		switch ((enum tcp_kind)dc->kind) {
 		case TCP_KIND_CONN:
 			return tcp_conn_input(container_of(dc, struct tcp_conn, dc), &s, now);
@@ -435,7 +447,7 @@ enum drop tcp_input(void *self, struct pkt *p, const struct ip_rx *ip, struct mo
 			return tcp_timewait_input(t, dc, &s, now);
 		}
 	}
-	b = demux_find_listener(t->demux, &k);
+	b = demux_find_listener(t->demux, &k, s.ifindex);
 	if (b)
 		return tcp_listen_input(container_of(b, struct tcp_conn, bind), &s, NULL, now);
 	return nobody_input(t, &s, now);

@@ -254,6 +254,7 @@ static void inherit(struct tcp_conn *c, const struct tcp_conn *lc)
 			 TCP_F_RCVBUF_FIXED | TCP_F_NO_QUICKACK | TCP_F_LINGER0;
 
 	c->flags |= lc->flags & flags;
+	c->bind.ifindex = lc->bind.ifindex;
 	c->sndbuf = lc->sndbuf;
 	c->rcvbuf = lc->rcvbuf;
 	c->wnd_clamp = lc->wnd_clamp;

@@ -63,6 +63,16 @@ static int set_v6only(struct tcp_conn *c, int value)
 	return 0;
 }
 
+/* linux sock_bindtoindex_locked(): the path is looked up again */
+static int set_ifindex(struct tcp_conn *c, int value)
+{
+	if (value < 0 || (value > 0 && !net_has_link(c->t->net, (uint32_t)value)))
+		return -ENODEV;
+	c->bind.ifindex = (uint32_t)value;
+	c->dst.generation = 0;
+	return 0;
+}
+
 static int set_maxseg(struct tcp_conn *c, int value)
 {
 	if (value && (value < TCP_MSS_MIN || value > 32767)) /* linux TCP_MIN_MSS, MAX_TCP_WINDOW */
@@ -149,6 +159,8 @@ int tcp_setopt(void *conn, enum ns_sockopt opt, int value)
 	switch ((int)opt) {
 	case NS_SO_V6ONLY:
 		return set_v6only(c, value);
+	case NS_SO_BINDTOIFINDEX:
+		return set_ifindex(c, value);
 	case NS_SO_REUSEADDR:
 		c->bind.reuseaddr = value != 0;
 		return 0;
@@ -258,6 +270,9 @@ int tcp_getopt(void *conn, enum ns_sockopt opt, int *ret_value)
 	int v = 0;
 
 	switch ((int)opt) {
+	case NS_SO_BINDTOIFINDEX:
+		v = (int)c->bind.ifindex;
+		break;
 	case NS_SO_V6ONLY:
 		v = c->bind.is_v6 ? c->bind.is_v6only : -1;
 		break;

@@ -67,6 +67,7 @@ struct tcp_seg {
 	uint8_t flags;     /* enum tcp_flag */
 	bool ae;           /* RFC 9768 3.1.1: the flag that was NS */
 	uint8_t ecn;       /* code point of the IP header (RFC 3168 5) */
+	uint32_t ifindex;  /* link it came by, net_rx_ifindex(); tcp_input() sets it */
 	struct tcp_opts opt;
 	struct pkt *p; /* borrowed; linear area or frags start with the payload */
 };

@@ -163,7 +163,7 @@ static enum drop reopen(struct tcp *t, struct tcp_tw *tw, struct tcp_seg *s, str
 {
 	struct demux_key k = tw->dc.key;
 	struct seq iss = seq_add(tw->snd_nxt, ISS_GAP);
-	struct demux_bind *b = demux_find_listener(t->demux, &k);
+	struct demux_bind *b = demux_find_listener(t->demux, &k, s->ifindex);
 
 	if (!b) {
 		tcp_reply_rst(t, s, now);

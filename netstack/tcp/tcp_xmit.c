@@ -75,6 +75,7 @@ int tcp_route_from(struct tcp_conn *c, const struct ns_addr *src)
 {
 	const struct ns_flow f = { .dst = tcp_remote(c)->addr,
 				   .src = *src,
+				   .oif = c->bind.ifindex,
 				   .mark = c->mark,
 				   .sport = tcp_local(c)->port,
 				   .dport = tcp_remote(c)->port,

@@ -20,8 +20,6 @@
 #include "wire/csum.h"
 #include "wire/ip4.h"
 
-enum { LOOP_IFINDEX = 1 };
-
 void udp_dgram_free(struct udp *u, struct udp_dgram *d)
 {
 	for (uint32_t i = 0; i < d->chunk_cnt; i++)
@@ -281,19 +279,6 @@ static enum drop deliver(struct udp *u, const struct pkt *p, const struct udp_in
 	return DROP_UDP_NO_PORT;
 }
 
-/*
- * The link that a program is told of, and that a socket may be bound to: what we send to an address of ours
- * comes by that address' link over IPv6 (linux ip6_rcv_core(): IP6CB(skb)->iif), by the loop over IPv4.
- */
-static uint32_t ifindex_of(const struct udp *u, const struct pkt *p, const struct ip_rx *ip)
-{
-	if (p->loop_ifindex)
-		return p->loop_ifindex;
-	if (!ns_addr_is_v4(&ip->dst) && net_link_ifindex(ip->link) == LOOP_IFINDEX)
-		return net_ifindex_of(u->net, &ip->dst);
-	return net_link_ifindex(ip->link);
-}
-
 static enum drop parse(const struct udp *u, struct pkt *p, const struct ip_rx *ip,
 		       struct udp_in *ret_in)
 {
@@ -319,7 +304,8 @@ static enum drop parse(const struct udp *u, struct pkt *p, const struct ip_rx *i
 	*ret_in = (struct udp_in){ .local = { ip->dst, be16_get(h.dport) },
 				   .remote = { ip->src, be16_get(h.sport) },
 				   .gso_size = p->gso_size,
-				   .ifindex = ifindex_of(u, p, ip),
+				   .ifindex = p->loop_ifindex ? p->loop_ifindex
+							      : net_rx_ifindex(u->net, ip),
 				   .off = sizeof(h),
 				   .len = len - (uint32_t)sizeof(h) };
 	return DROP_NONE;

@@ -323,6 +323,30 @@ def bound_to_a_link():
             return seen + [outside.recvfrom(100)[0], outcome(inside.sendto, b"x", ECHO)]
 
 
+@check
+def streams_bound_to_a_link():
+    def listening(name):
+        sock = socket.socket(socket.AF_INET6, socket.SOCK_STREAM)
+        sock.settimeout(PATIENCE)
+        sock.setsockopt(socket.SOL_SOCKET, BINDTODEVICE, name)
+        sock.bind(("::", 7341))
+        sock.listen()
+        return sock
+
+    def stream(name=None):
+        sock = socket.socket(socket.AF_INET6, socket.SOCK_STREAM)
+        sock.settimeout(PATIENCE)
+        if name:
+            sock.setsockopt(socket.SOL_SOCKET, BINDTODEVICE, name)
+        return sock
+
+    with listening(b"lo") as inside, listening(b"eth0") as outside, stream() as a, stream() as b, stream(b"lo") as c:
+        seen = [outcome(a.connect, ("::1", 7341)), inside.accept()[1][0], outcome(b.connect, (US, 7341))]
+        conn, peer = outside.accept()
+        with conn:
+            return seen + [peer[0], conn.getsockopt(socket.SOL_SOCKET, BINDTODEVICE, 16), outcome(c.connect, (PEER, 9))]
+
+
 def segment(size):
     return UDP, UDP_SEGMENT, struct.pack("H", size)
 

@@ -249,7 +249,7 @@ static const struct demux_bind *who_hears(struct demux *d, struct ns_addr local)
 {
 	const struct demux_key k = { .local = { local, 80 }, .remote = { r6_peer, 1 } };
 
-	return demux_find_listener(d, &k);
+	return demux_find_listener(d, &k, 0);
 }
 
 START_TEST(rfc3493_s3_7_listeners_of_any_hear_what_they_claim)

@@ -145,8 +145,34 @@ static struct demux_bind *listener_for(uint32_t addr, uint16_t port, uint32_t re
 {
 	struct demux_key k = { ep(addr, port), ep(remote, 4000) };
 
-	return demux_find_listener(d, &k);
+	return demux_find_listener(d, &k, 0);
 }
+
+START_TEST(a_listener_of_one_link_hears_by_it_alone_and_first)
+{
+	struct demux_bind any = { 0 }, two = { .ifindex = 2 }, three = { .ifindex = 3 };
+	struct ns_endpoint at = ep(0, 80);
+	struct demux_key k = { ep(0x0a000001, 80), ep(0x0a000002, 4000) };
+
+	ck_assert_int_eq(demux_bind_port(d, &two, &at, 0), 0);
+	ck_assert_int_eq(demux_bind_port(d, &three, &at, 0), 0);
+	ck_assert_int_eq(demux_bind_port(d, &any, &at, 0), -EADDRINUSE);
+	ck_assert_int_eq(demux_listen(d, &two), 0);
+	ck_assert_int_eq(demux_listen(d, &three), 0);
+	ck_assert_ptr_eq(demux_find_listener(d, &k, 2), &two);
+	ck_assert_ptr_eq(demux_find_listener(d, &k, 3), &three);
+	ck_assert_ptr_null(demux_find_listener(d, &k, 4));
+	/* beside one of any link, where both allow it */
+	demux_unbind(d, &three);
+	two.reuseport = any.reuseport = true;
+	ck_assert_int_eq(demux_bind_port(d, &any, &at, 0), 0);
+	ck_assert_int_eq(demux_listen(d, &any), 0);
+	ck_assert_ptr_eq(demux_find_listener(d, &k, 4), &any);
+	ck_assert_ptr_eq(demux_find_listener(d, &k, 2), &two);
+	demux_unbind(d, &two);
+	demux_unbind(d, &any);
+}
+END_TEST
 
 START_TEST(a_listener_of_the_exact_address_is_found_before_any)
 {
@@ -313,6 +339,7 @@ Suite *demux_suite(void)
 	tcase_add_loop_test(c, bind_and_listen_conflict_as_in_linux, 0, NS_ARRAY_LEN(bind_rows));
 	tcase_add_test(c, of_two_that_share_by_reuseaddr_only_one_may_listen);
 	tcase_add_test(c, a_listener_of_the_exact_address_is_found_before_any);
+	tcase_add_test(c, a_listener_of_one_link_hears_by_it_alone_and_first);
 	tcase_add_test(c, reuseport_listeners_share_connections_and_keep_each);
 	tcase_add_test(c, port_zero_gives_the_free_ports_of_the_range_each_once);
 	tcase_add_test(c, connections_to_two_remotes_may_share_a_port_but_not_a_tuple);

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { RIG_IFINDEX = 2 }; /* of the only link */
+
 static struct rig *the; /* net_*() carry no context of ours; one rig a process (check forks) */
 
 static void fill_random(void *ctx, void *buf, size_t len)
@@ -55,6 +57,19 @@ void net_pmtu_learn(struct net *n, const struct ns_addr *to, uint32_t mtu, struc
 	(void)to;
 	(void)now;
 	the->pmtu = mtu < 552 ? 552 : mtu;
+}
+
+bool net_has_link(const struct net *n, uint32_t ifindex)
+{
+	(void)n;
+	return ifindex == RIG_IFINDEX;
+}
+
+uint32_t net_rx_ifindex(const struct net *n, const struct ip_rx *ip)
+{
+	(void)n;
+	(void)ip;
+	return RIG_IFINDEX;
 }
 
 bool net_dst_is_current(const struct net *n, const struct dst *d)
