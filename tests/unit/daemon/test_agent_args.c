@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <netinet/in.h>
+#include <netinet/udp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
@@ -432,6 +433,26 @@ START_TEST(control_data_of_ipv6_by_its_rules)
 }
 END_TEST
 
+/* hostile-inputs 69: what the size may be is for the stack; here it must be one of 16 bits */
+START_TEST(segment_size_is_two_octets_at_its_level)
+{
+	static const uint16_t sizes[] = { 0, 1, 1200, 65535 };
+	uint8_t buf[64] = { 0 };
+	uint32_t four = 1200;
+	struct args_tx tx;
+
+	for (size_t i = 0; i < NS_ARRAY_LEN(sizes); i++) {
+		(void)control_put(buf, 0, IPPROTO_UDP, UDP_SEGMENT, &sizes[i], sizeof(sizes[i]));
+		ck_assert_int_eq(args_control_in(buf, CMSG_LEN(2), ARGS_RULES_V6, &tx), 0);
+		ck_assert(tx.has_gso && tx.gso_size == sizes[i]);
+	}
+	(void)control_put(buf, 0, IPPROTO_UDP, UDP_SEGMENT, &four, sizeof(four));
+	ck_assert_int_eq(args_control_in(buf, CMSG_LEN(4), ARGS_RULES_V4, &tx), -EINVAL);
+	(void)control_put(buf, 0, IPPROTO_UDP, UDP_GRO, &four, 2);
+	ck_assert_int_eq(args_control_in(buf, CMSG_LEN(2), ARGS_RULES_V4, &tx), -EINVAL);
+}
+END_TEST
+
 /* hostile-inputs 71: control lengths that lie, at every length of the buffer. */
 START_TEST(control_lengths_that_lie_are_refused)
 {
@@ -478,6 +499,7 @@ int main(void)
 	tcase_add_test(t, message_header_is_written_back);
 	tcase_add_test(t, control_data_is_decoded_as_linux_does);
 	tcase_add_test(t, control_data_of_ipv6_by_its_rules);
+	tcase_add_test(t, segment_size_is_two_octets_at_its_level);
 	tcase_add_test(t, control_lengths_that_lie_are_refused);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
