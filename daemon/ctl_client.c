@@ -91,8 +91,8 @@ static int line_read(int fd, char **ret_line)
 }
 
 /* Asks one monitor; the caller puts *ret_answer. */
-static int ctl_request(const char *state_dir, const char *id, const char *word,
-		       struct json_object **ret_answer)
+int ctl_request(const char *state_dir, const char *id, const char *word,
+		struct json_object **ret_answer)
 {
 	char request[256];
 	char *line = NULL;
@@ -115,7 +115,7 @@ static int ctl_request(const char *state_dir, const char *id, const char *word,
 	return *ret_answer ? 0 : -EBADMSG;
 }
 
-static const char *request_error(int r)
+const char *ctl_request_error(int r)
 {
 	switch (r) {
 	case -ENOENT:
@@ -141,8 +141,8 @@ static int is_id(const struct dirent *e)
 }
 
 /* Calls @one for each sandbox in order of their names. Return: exit status. */
-static int for_each_id(const char *state_dir, const char *word,
-		       int (*one)(const char *state_dir, const char *id, const char *word))
+int ctl_for_each_id(const char *state_dir, const char *word,
+		    int (*one)(const char *state_dir, const char *id, const char *word))
 {
 	struct dirent **entries;
 	int status = CTL_OK;
@@ -223,7 +223,7 @@ static int list_one(const char *state_dir, const char *id, const char *word)
 	int r = ctl_request(state_dir, id, word, &answer);
 
 	if (r)
-		(void)printf("%-32s %-10s %s\n", id, "silent", request_error(r));
+		(void)printf("%-32s %-10s %s\n", id, "silent", ctl_request_error(r));
 	else
 		(void)printf("%-32s %-10s ", id, state_word(answer));
 	if (!r)
@@ -240,7 +240,7 @@ int ctl_list(const char *state_dir, int argc, char **argv)
 		return CTL_USAGE;
 	}
 	(void)printf("%-32s %-10s %s\n", "ID", "STATE", "LINKS");
-	return for_each_id(state_dir, "state", list_one);
+	return ctl_for_each_id(state_dir, "state", list_one);
 }
 
 static int ask_one(const char *state_dir, const char *id, const char *word)
@@ -250,7 +250,7 @@ static int ask_one(const char *state_dir, const char *id, const char *word)
 
 	if (r) {
 		(void)fprintf(stderr, "sluicectl: cannot ask %s for its %s: %s\n", id, word,
-			      request_error(r));
+			      ctl_request_error(r));
 		return CTL_FAILED;
 	}
 	(void)puts(json_object_to_json_string_ext(answer, JSON_C_TO_STRING_PRETTY |
@@ -272,7 +272,7 @@ int ctl_ask(const char *state_dir, int argc, char **argv)
 		return CTL_USAGE;
 	}
 	if (argc == 1)
-		return for_each_id(state_dir, argv[0], ask_one);
+		return ctl_for_each_id(state_dir, argv[0], ask_one);
 	if (!config_id_is_safe(argv[1])) {
 		(void)fprintf(stderr, "sluicectl: %.60s cannot be the id of a sandbox\n", argv[1]);
 		return CTL_USAGE;
@@ -304,5 +304,5 @@ static int ignored_one(const char *state_dir, const char *id, const char *word)
 
 void ctl_ignored(const char *state_dir)
 {
-	(void)for_each_id(state_dir, "sysctl", ignored_one);
+	(void)ctl_for_each_id(state_dir, "sysctl", ignored_one);
 }

@@ -107,7 +107,7 @@ static bool check_stats_req(const void *body)
 {
 	const struct ipc_stats_req *b = body;
 
-	return b->kind < IPC_STATS_KIND_COUNT;
+	return b->kind < IPC_STATS_KIND_COUNT && memchr(b->text, '\0', sizeof(b->text));
 }
 
 static bool check_stats(const void *body)

@@ -103,13 +103,18 @@ enum ipc_stats_kind {
 	IPC_STATS_COUNTERS, /* "name value" a line */
 	IPC_STATS_SOCKETS,  /* "state local remote sendq recvq" a line */
 	IPC_STATS_LINKS,    /* "name mode tx rx ..." a line */
+	IPC_STATS_ROUTES,   /* rules and routes, a line each; with @text: one answer, a line */
 	IPC_STATS_KIND_COUNT
 };
+
+#define IPC_STATS_TEXT_MAX 192u /* octets, with the NUL */
 
 /** struct ipc_stats_req - monitor -> child */
 struct ipc_stats_req {
 	uint32_t token; /* returned in every answer */
 	uint32_t kind;  /* enum ipc_stats_kind */
+	char text
+		[IPC_STATS_TEXT_MAX]; /* of IPC_STATS_ROUTES: ADDR [from ADDR] [iif DEV] [oif DEV] [mark N] [tos N] */
 };
 
 /** struct ipc_stats - child -> monitor: whole lines of text; the last one of a token has @is_last */

@@ -8,6 +8,7 @@
  *   stats      counters of worker and agent: {"worker":{name:number},"agent":{...}}
  *   links      lines of the worker about its links: {"worker":[line, ...]}
  *   sockets    lines of the worker about its sockets, likewise
+ *   routes     its rules and routes, likewise; "routes get ADDR ...": where a packet would go
  *   sysctl     the stack's knobs, {"sysctls":{name:value},"ignored":[name, ...]}; with name=value behind it,
  *              after turning that one
  *
@@ -136,14 +137,15 @@ static uint32_t ask_token(const struct ask *a)
 
 static void ask_child(struct ask *a, enum ipc_role role, uint32_t token)
 {
-	const struct ipc_stats_req body = { .token = token, .kind = a->kind };
+	struct ipc_stats_req body = { .token = token, .kind = a->kind };
 	struct child *c = child_of(a->m, role);
 
+	memcpy(body.text, a->question, sizeof(body.text));
 	if (c->is_ready && ipc_send(&c->ipc, IPC_STATS_REQ, &body, NULL, 0) == 0)
 		a->waiting |= 1u << role;
 }
 
-static int ask_begin(struct monitor *m, uint32_t ctl_token, uint32_t kind)
+static int ask_begin(struct monitor *m, uint32_t ctl_token, uint32_t kind, const char *question)
 {
 	const struct timeval late = { .tv_sec = ASK_MAX_S };
 	struct ask *a = NULL;
@@ -155,6 +157,7 @@ static int ask_begin(struct monitor *m, uint32_t ctl_token, uint32_t kind)
 		return -EBUSY;
 	m->ask_generation++;
 	*a = (struct ask){ .is_used = true, .ctl_token = ctl_token, .kind = kind, .m = m };
+	(void)snprintf(a->question, sizeof(a->question), "%s", question);
 	a->answer = json_object_new_object();
 	a->ev_late = evtimer_new(m->base, on_late, a);
 	if (!a->answer || !a->ev_late || event_add(a->ev_late, &late) < 0) {
@@ -206,7 +209,9 @@ void monitor_ctl_request(void *ctx, uint32_t token, const char *word)
 		{ "stats", IPC_STATS_COUNTERS },
 		{ "sockets", IPC_STATS_SOCKETS },
 		{ "links", IPC_STATS_LINKS },
+		{ "routes", IPC_STATS_ROUTES },
 	};
+	static const char get[] = "routes get ";
 	struct monitor *m = ctx;
 	struct json_object *err;
 
@@ -219,12 +224,16 @@ void monitor_ctl_request(void *ctx, uint32_t token, const char *word)
 		return;
 	}
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		if (strcmp(word, rows[i].word) == 0 && ask_begin(m, token, rows[i].kind) == 0)
+		if (strcmp(word, rows[i].word) == 0 && ask_begin(m, token, rows[i].kind, "") == 0)
 			return;
+	if (strncmp(word, get, sizeof(get) - 1) == 0 &&
+	    strlen(word) - (sizeof(get) - 1) < IPC_STATS_TEXT_MAX &&
+	    ask_begin(m, token, IPC_STATS_ROUTES, word + sizeof(get) - 1) == 0)
+		return;
 	err = json_object_new_object();
 	put(err, "error",
 	    json_object_new_string(
-		    "cannot answer that; the requests are state, stats, links, sockets, sysctl"));
+		    "cannot answer that; the requests are state, stats, links, sockets, routes, sysctl"));
 	ctl_server_answer(m->ctl, token, err);
 }
 

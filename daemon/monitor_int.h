@@ -30,7 +30,8 @@ struct notify_fd {
 struct ask {
 	bool is_used;
 	uint32_t ctl_token;
-	uint32_t kind;    /* enum ipc_stats_kind */
+	uint32_t kind; /* enum ipc_stats_kind */
+	char question[IPC_STATS_TEXT_MAX];
 	uint32_t waiting; /* bit of each child that has not answered: 1 << enum ipc_role */
 	struct event *ev_late;
 	struct monitor *m;

@@ -13,19 +13,23 @@
 
 #define DEFAULT_STATE_DIR "/run/sluice"
 
-static const char usage[] = "Usage: sluicectl [--state-dir=DIR] COMMAND\n"
-			    "Look at the sandboxes of this host.\n\n"
-			    "  list          one line for each sandbox\n"
-			    "  state [ID]    what a sandbox is doing, as JSON\n"
-			    "  stats [ID]    its counters, as JSON\n"
-			    "  links [ID]    its links, as JSON\n"
-			    "  sockets [ID]  its sockets, as JSON\n"
-			    "  sysctl [ID [NAME=VALUE]]\n"
-			    "                its knobs, as JSON; turn one of them\n"
-			    "  profile [--listener=PATH] [--metadata=TEXT] [--format=oci|docker]\n"
-			    "                the seccomp profile of a container\n"
-			    "  doctor        can this host run sluice?\n\n"
-			    "  --help, --version\n";
+static const char usage[] =
+	"Usage: sluicectl [--state-dir=DIR] COMMAND\n"
+	"Look at the sandboxes of this host.\n\n"
+	"  list          one line for each sandbox\n"
+	"  state [ID]    what a sandbox is doing, as JSON\n"
+	"  stats [ID]    its counters, as JSON\n"
+	"  links [ID]    its links, as JSON\n"
+	"  sockets [ID]  its sockets, as JSON\n"
+	"  routes [ID]   its rules and routes, as JSON\n"
+	"  routes [ID] get ADDR [from ADDR] [iif DEV] [oif DEV] [mark N] [tos N] [-json]\n"
+	"                where a packet would go, as ip route get says it\n"
+	"  sysctl [ID [NAME=VALUE]]\n"
+	"                its knobs, as JSON; turn one of them\n"
+	"  profile [--listener=PATH] [--metadata=TEXT] [--format=oci|docker]\n"
+	"                the seccomp profile of a container\n"
+	"  doctor        can this host run sluice?\n\n"
+	"  --help, --version\n";
 
 const char *ctl_option(int argc, char **argv, int *i, const char *name)
 {
@@ -47,10 +51,13 @@ const char *ctl_option(int argc, char **argv, int *i, const char *name)
 static int command_run(const char *state_dir, int argc, char **argv)
 {
 	/* Words that the monitor answers: monitor_ctl.c. */
-	static const char *const requests[] = { "state", "stats", "links", "sockets", "sysctl" };
+	static const char *const requests[] = { "state",   "stats",  "links",
+						"sockets", "routes", "sysctl" };
 
 	if (!strcmp(argv[0], "list"))
 		return ctl_list(state_dir, argc, argv);
+	if (!strcmp(argv[0], "routes") && argc > 2)
+		return ctl_route_get(state_dir, argc, argv);
 	for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++)
 		if (!strcmp(argv[0], requests[i]))
 			return ctl_ask(state_dir, argc, argv);

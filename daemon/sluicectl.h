@@ -7,6 +7,8 @@
  */
 #pragma once
 
+struct json_object;
+
 enum {
 	CTL_OK = 0,
 	CTL_FAILED = 1,
@@ -42,6 +44,35 @@ int ctl_list(const char *state_dir, int argc, char **argv);
  * Return: exit status
  */
 int ctl_ask(const char *state_dir, int argc, char **argv);
+
+/**
+ * ctl_route_get() - ask stacks where a packet would go, and say it in the words of ip route get
+ * @state_dir:	Where sandboxes have their directories
+ * @argc:	Words
+ * @argv:	"routes", perhaps an id, "get", an address, perhaps pairs of words and "-json"
+ *
+ * Return: exit status; CTL_FAILED when the answer is an error
+ */
+int ctl_route_get(const char *state_dir, int argc, char **argv);
+
+/**
+ * ctl_request() - ask one sandbox
+ * @state_dir:	As above
+ * @id:		Sandbox, a safe name
+ * @word:	Request, one line
+ * @ret_answer:	Set on success; the caller puts it
+ *
+ * Return: 0 or negative errno
+ */
+int ctl_request(const char *state_dir, const char *id, const char *word,
+		struct json_object **ret_answer);
+
+/** ctl_for_each_id() - call @one for each sandbox in order of their names. Return: exit status */
+int ctl_for_each_id(const char *state_dir, const char *word,
+		    int (*one)(const char *state_dir, const char *id, const char *word));
+
+/** ctl_request_error() - what went wrong, for people */
+const char *ctl_request_error(int r);
 
 /**
  * ctl_ignored() - one line for each sysctl that a running sandbox was asked for and has not

@@ -425,6 +425,11 @@ __attribute__((format(printf, 2, 3))) static void report_line(struct report *r, 
 	r->out.len += (uint32_t)n;
 }
 
+static void report_text(void *ctx, const char *line)
+{
+	report_line(ctx, "%s\n", line);
+}
+
 static void report_counters(struct report *r)
 {
 	struct worker *w = r->w;
@@ -498,6 +503,9 @@ static int on_stats_req(void *ctx, struct ipc_msg *m)
 		for (uint32_t i = 0; i < w->link_cnt; i++)
 			if (w->links[i].is_used)
 				report_link(&r, &w->links[i]);
+		break;
+	case IPC_STATS_ROUTES:
+		worker_routes(w, req->text, report_text, &r);
 		break;
 	case IPC_STATS_KIND_COUNT:
 		break;

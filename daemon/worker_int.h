@@ -143,6 +143,13 @@ ns_must_check int worker_link_del(struct worker *w, uint32_t ifindex);
 void worker_links_modes(struct worker *w);
 void worker_links_done(struct worker *w);
 
+/* ---- worker_route.c ---- */
+
+typedef void (*worker_line_fn)(void *ctx, const char *line);
+
+/** worker_routes() - each rule and route of the stack as a line, or with a @question what ip route get would say */
+void worker_routes(struct worker *w, const char *question, worker_line_fn fn, void *ctx);
+
 /* ---- worker_conf.c ---- */
 
 /**
