@@ -21,7 +21,7 @@ static const struct {
 	uint8_t unreach, param_problem;
 	uint32_t fatal;  /* bit n: code n */
 	uint32_t others; /* codes from here on are, too */
-	enum ns_err_origin origin;
+	uint8_t origin;  /* enum ns_err_origin */
 } families[2] = {
 	{ 3, 12, 0xe7cc, 16, NS_ERR_ICMP },
 	{ 1, 4, 0x72, 7, NS_ERR_ICMP6 },
