@@ -14,11 +14,12 @@
  *   3    not deprecated
  *   5    on the link the packet leaves by
  *   6    same label (the default policy table of RFC 6724 2.1)
+ *   7    not temporary (linux with use_tempaddr 0)
  *   8    longest common prefix, no longer than the source's own
  *
- * Rule 4 (mobile home) has no meaning here, 5.5 neither since no router is learned from the wire; 7
- * (temporary addresses) is left out: the configuration's order decides. Candidates are the addresses
- * of all links, as in Linux; link-local ones only of the link itself.
+ * Rule 4 (mobile home) has no meaning here, 5.5 neither since no router is learned from the wire. Between
+ * equals the order decides: by link, the newer first. Candidates are the addresses of all links, as in
+ * Linux; link-local ones only of the link itself.
  *
  * Limits: ADDRS_MAX addresses, then -ENOSPC.
  *
