@@ -7,7 +7,8 @@
  * A request for one of our addresses is answered on whatever link it comes by (as linux' arp_ignore
  * 0) and makes an entry for the asker, who will talk to us next. Any other message only refreshes
  * an entry that exists: an announcement nobody asked for creates nothing. Claims of our own
- * addresses are counted and change nothing (RFC 5227 2.4: we keep the address, as Linux does).
+ * addresses are counted and change nothing; the address is defended by an announcement, once in
+ * DEFEND_NS whatever comes (RFC 5227 2.4 (c): a host whose address others rely on keeps it).
  * A sender address of 0 asks whether an address is free (RFC 5227 2.1.1): answered, not learned.
  */
 #include "net/arp.h"
@@ -18,6 +19,8 @@
 #include "net/net_int.h"
 #include "wire/arp.h"
 #include "wire/ip4.h"
+
+#define DEFEND_NS (10 * NS_PER_SEC) /* RFC 5227 1.1 DEFEND_INTERVAL */
 
 static void send_arp(struct net *n, struct link *l, const struct arp_hdr *arp,
 		     const uint8_t dst[ETH_ADDR_LEN])
@@ -72,6 +75,18 @@ static void answer(struct net *n, struct link *l, const struct arp_hdr *req)
 	stat_inc(n->core->stats, STAT_ARP_REPLIES);
 }
 
+/* RFC 5227 2.4 */
+static void defend(struct net *n, struct link *l, uint32_t v4, struct mono now)
+{
+	struct arp_hdr h = arp_new(l, ARP_OP_REQUEST, v4, v4);
+
+	if (n->arp_defended.ns && mono_since(now, n->arp_defended) < DEFEND_NS)
+		return;
+	n->arp_defended = now;
+	send_arp(n, l, &h, ether_broadcast);
+	stat_inc(n->core->stats, STAT_ARP_DEFENCES);
+}
+
 static bool is_ours(const struct net *n, uint32_t v4)
 {
 	struct ns_addr a = ns_addr_v4(v4);
@@ -110,8 +125,11 @@ enum drop arp_input(struct net *n, struct link *l, struct pkt *p, struct mono no
 		return DROP_ARP_BAD;
 	is_request = be16_get(h->op) == ARP_OP_REQUEST;
 	is_for_us = is_ours(n, be32_get(h->tpa));
-	if (is_ours(n, be32_get(h->spa)))
+	if (is_ours(n, be32_get(h->spa))) {
+		if (!eth_addr_eq(h->sha, l->config.mac)) /* else it is an echo of ours */
+			defend(n, l, be32_get(h->spa), now);
 		return DROP_ARP_OURS;
+	}
 	if (be32_get(h->spa) != 0) {
 		sender = ns_addr_v4(be32_get(h->spa));
 		if (is_request && is_for_us)

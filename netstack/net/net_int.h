@@ -38,6 +38,7 @@ struct net {
 	struct ip6_flow flow6;
 	struct icmp_limit icmp_limit;
 	struct frags frags;
+	struct mono arp_defended; /* when an address of ours was last defended, 0: never */
 	struct pmtu_cache pmtus;
 	struct reports reports;
 	struct net_proto protos[256];

@@ -318,6 +318,12 @@ int tcp_getopt(void *conn, enum ns_sockopt opt, int *ret_value)
 	case NS_TCP_MAXSEG:
 		v = maxseg_of(c);
 		break;
+	case NS_IP_MTU:
+	case NS_IPV6_MTU:
+		if (!TCP_IN(c->state, TCPF_SYNCHRONISED))
+			return -ENOTCONN;
+		v = (int)(c->pmtu ? c->pmtu : c->dst.mtu);
+		break;
 	case NS_TCP_KEEPIDLE:
 		v = seconds_of(c->keepidle_ns);
 		break;

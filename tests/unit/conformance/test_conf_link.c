@@ -267,6 +267,43 @@ START_TEST(arp_of_another_kind_is_dropped)
 }
 END_TEST
 
+/* An announcement of our address by us to all. */
+static bool is_defended(void)
+{
+	struct seen s;
+
+	return rp_take(&rp, &s) && s.kind == SEEN_ARP && s.arp_op == 1 && s.way.src == RP_STACK &&
+	       s.way.dst == RP_STACK && !memcmp(s.arp_sha, other.way.dst_mac, 6) &&
+	       s.way.dst_mac[0] == 0xff;
+}
+
+START_TEST(rfc5227_s2_4_an_address_is_defended_once_in_ten_seconds)
+{
+	struct way w = stranger();
+
+	w.src = w.dst = RP_STACK;
+	memset(w.dst_mac, 0xff, 6);
+	frame_arp(&f, &w, 1, nobody);
+	rp_inject(&rp, &f);
+	expect(is_defended());
+	for (uint32_t i = 0; i < 9; i++) {
+		rp_wait(&rp, NS_PER_SEC);
+		rp_inject(&rp, &f);
+	}
+	expect_silence();
+	rp_wait(&rp, NS_PER_SEC);
+	rp_inject(&rp, &f);
+	expect(is_defended());
+	/* what a switch sends back to us is no claim of another's */
+	rp_wait(&rp, 20 * NS_PER_SEC);
+	memcpy(w.src_mac, other.way.dst_mac, 6);
+	frame_arp(&f, &w, 1, nobody);
+	rp_inject(&rp, &f);
+	expect_silence();
+	expect(moved("ARP_DEFENCES") == 2 && moved("ARP_OURS") == 12);
+}
+END_TEST
+
 START_TEST(rfc5227_s2_4_claim_of_our_address_changes_nothing)
 {
 	struct way w = stranger();
@@ -277,7 +314,7 @@ START_TEST(rfc5227_s2_4_claim_of_our_address_changes_nothing)
 	frame_arp(&f, &w, 1, nobody);
 	rp_inject(&rp, &f);
 	expect(moved("ARP_OURS") == 1);
-	rp_drop_out(&rp); /* one defending announcement would be allowed */
+	rp_drop_out(&rp); /* one announcement */
 	frame_arp(&f, &w, 2, stranger_mac);
 	rp_inject(&rp, &f);
 	expect(moved("ARP_OURS") == 2);
@@ -457,6 +494,7 @@ int main(void)
 	tcase_add_test(tc, arp_shorter_than_28_octets_is_dropped);
 	tcase_add_test(tc, arp_of_another_kind_is_dropped);
 	tcase_add_test(tc, rfc5227_s2_4_claim_of_our_address_changes_nothing);
+	tcase_add_test(tc, rfc5227_s2_4_an_address_is_defended_once_in_ten_seconds);
 	tcase_add_test(tc, arp_does_not_override_a_permanent_neighbour);
 	tcase_add_test(tc, arp_flood_leaves_the_table_bounded_and_permanent_entries_alone);
 

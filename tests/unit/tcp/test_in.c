@@ -379,6 +379,7 @@ START_TEST(rfc1191_frag_needed_sends_again_smaller)
 			      .is_frag_needed = true,
 			      .mtu = 1000 };
 	uint32_t cwnd;
+	int mtu = 0;
 
 	rig_write(t, 1448, false);
 	turn(t);
@@ -393,6 +394,8 @@ START_TEST(rfc1191_frag_needed_sends_again_smaller)
 	e.mtu = 68; /* never below the floor */
 	tcp_proto_ops.error(t->tcp, &e, t->now);
 	ck_assert_uint_eq(conn(t)->mss, 552 - 40 - 12);
+	ck_assert_int_eq(tcp_transport_ops.getopt(conn(t), NS_IP_MTU, &mtu), 0);
+	ck_assert_int_eq(mtu, 552);
 	e.mtu = 9000; /* nor up */
 	tcp_proto_ops.error(t->tcp, &e, t->now);
 	ck_assert_uint_eq(conn(t)->mss, 552 - 40 - 12);
