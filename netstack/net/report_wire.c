@@ -177,6 +177,7 @@ static enum drop query_end(struct net *n, const struct pkt *p, const struct ip_r
 enum drop report_input4(struct net *n, struct pkt *p, const struct ip_rx *ip, struct mono now)
 {
 	auto_free(pkt) mine = p;
+	(void)mine; /* let go at every return */
 	struct report_query q = { .version = REPORT_V2 };
 	struct igmp_hdr h;
 
