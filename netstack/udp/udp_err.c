@@ -100,7 +100,7 @@ void udp_error(void *self, const struct icmp_err *e, struct mono now)
 	stat_inc(u->core->stats, STAT_UDP_ERRORS_IN);
 	error_push(s, &(struct ns_dgram_err){
 			      .err = e->err,
-			      .origin = families[!ns_addr_is_v4(&e->remote.addr)].origin,
+			      .origin = (uint8_t)families[!ns_addr_is_v4(&e->remote.addr)].origin,
 			      .type = e->type,
 			      .code = e->code,
 			      .info = e->is_frag_needed ? e->mtu : 0,
