@@ -111,16 +111,20 @@ static void on_soon(evutil_socket_t fd, short what, void *arg)
 	struct monitor *m = arg;
 	struct monitor_follow *f = m->follow;
 	bool is_new = false;
+	int r;
 
 	(void)fd;
 	(void)what;
 	f->first_ms = 0;
 	if (m->is_stopping || !m->take.is_taken)
 		return;
-	if (takeover_follow(&m->take, &is_new) < 0) {
+	r = takeover_follow(&m->take, &is_new);
+	if (r < 0)
 		log_warnx("the container's network changed, but the stack goes on as before");
+	if (r > 0)
+		look_soon(m);
+	if (r != 0)
 		return;
-	}
 	if (m->take.keep_fd >= 0 && !f->has_keep) /* made for a link that came */
 		f->has_keep = watch_add(m, &f->keep, m->take.keep_fd, &f->ev_keep) == 0;
 	if (is_new)

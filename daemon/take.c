@@ -57,6 +57,7 @@ void takeover_init(struct takeover *t, struct journal *j, const struct take_opti
 	memset(t, 0, sizeof(*t));
 	t->journal = j;
 	t->opt = *opt;
+	plan_init(&t->settling);
 	t->ctr_fd = t->keep_fd = t->tap_fd = -1;
 	for (size_t i = 0; i < PLAN_LINKS_MAX; i++)
 		t->link_fds[i] = -1;
@@ -82,6 +83,7 @@ void takeover_done(struct takeover *t)
 	nlraw_close(&t->keep);
 	free(t->seen_sysctls);
 	t->seen_sysctls = NULL;
+	plan_done(&t->settling);
 	take_fd_close(&t->tap_fd);
 	take_fd_close(&t->ctr_fd);
 	take_fd_close(&t->keep_fd);

@@ -44,6 +44,8 @@ struct takeover {
 	struct plan_link seen[PLAN_LINKS_MAX];
 	struct sysctl_value *seen_sysctls; /* likewise */
 	size_t seen_sysctl_cnt;
+	struct plan settling; /* the last look, when it saw a link that had come */
+	uint32_t settling_looks;
 	bool has_looked; /* takeover_follow() was called */
 	bool is_taken;
 };
@@ -94,7 +96,8 @@ int takeover_link_fds(struct takeover *t, int *ret_fds, size_t *ret_cnt);
  * The first call only remembers how the decoys look. Descriptors of links that came are in link_fds of their
  * rows. The journal is written before anything is done.
  *
- * Return: 0 or negative errno, then the plan is as before; a sentence was logged
+ * Return: 0; 1 when a link has come that may not be configured yet, then nothing was done: look again soon; or
+ * negative errno, then the plan is as before; a sentence was logged
  */
 int takeover_follow(struct takeover *t, bool *ret_is_new);
 

@@ -11,6 +11,10 @@
  * looked before, and is done to the link it stands for. A link nobody knows has come and is taken as at the
  * start; a decoy that is gone takes its link with it, as a veth would go.
  *
+ * A link comes first and is configured then, by several programs one after the other, and what is set on it between
+ * the look and the move is lost with the move. So it is taken when two looks in a row saw the same
+ * (is_settled()), though not later than after SETTLING_LOOKS.
+ *
  * Then the snapshot is the new one, but for the links' own rows: what is given back at the end is what was
  * there last.
  *
@@ -41,6 +45,8 @@
 /* What an operator sets on a link and the stack is told. */
 #define LINK_FLAGS (IFF_UP | IFF_NOARP)
 #define NO_ROW     SIZE_MAX
+/* Looks at a link that came, at most: a namespace that never rests must not keep it from the stack. */
+#define SETTLING_LOOKS 4
 
 /* Everything that is kept by row. */
 struct rows {
@@ -426,6 +432,42 @@ static void first_look(struct takeover *t, struct snapshot *now)
 	t->has_looked = true;
 }
 
+static bool has_newcomer(const struct takeover *t, const struct plan *now)
+{
+	for (size_t j = 0; j < now->link_cnt; j++) {
+		size_t i = 0;
+
+		while (i < take_link_cnt(t) && t->now_ifindex[i] != now->links[j].ifindex)
+			i++;
+		if (i == take_link_cnt(t))
+			return true;
+	}
+	return false;
+}
+
+/* Whether what is new may be taken; if not, @now is what the next look is compared with, and empty. */
+static bool is_settled(struct takeover *t, struct plan *now)
+{
+	struct plan_diff d = { 0 };
+	bool is_same = false;
+
+	if (has_newcomer(t, now) && t->settling_looks < SETTLING_LOOKS) {
+		is_same = t->settling_looks > 0 && plan_diff(&t->settling, now, &d) == 0 &&
+			  d.cnt == 0;
+		plan_diff_done(&d);
+		plan_done(&t->settling);
+		plan_init(&t->settling);
+		if (!is_same) {
+			t->settling = *now;
+			plan_init(now);
+			t->settling_looks++;
+			return false;
+		}
+	}
+	t->settling_looks = 0;
+	return true;
+}
+
 int takeover_follow(struct takeover *t, bool *ret_is_new)
 {
 	bool is_first = !t->has_looked;
@@ -451,6 +493,12 @@ int takeover_follow(struct takeover *t, bool *ret_is_new)
 		snapshot_done(&now);
 		free(was);
 		return 0;
+	}
+	if (!is_settled(t, &now.plan)) {
+		plan_done(&kept);
+		snapshot_done(&now);
+		free(was);
+		return 1;
 	}
 	now.plan.options = t->rec.snap.plan.options;
 	if (has_stripped(t))

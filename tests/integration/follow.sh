@@ -156,6 +156,11 @@ ns addr add 10.99.0.4/24 dev eth0
 effect "address after 100 rounds" reaches 10.99.0.4
 
 LAB_WHAT="more changes than a socket's buffer holds"
+# Once a later change is in force, all the earlier ones are.
+ns route add blackhole "$FAR"
+effect "route added after 100 rounds" seen EINVAL
+ns route del "$FAR"
+effect "and removed" seen 'ok .*'
 routes=$(lab_ctl state | jq .routes)
 for ((i = 0; i < 4000; i++)); do
 	printf 'route add 10.%d.%d.0/24 via %s\n' $((100 + i / 250)) $((i % 250)) "$LAB_PEER_ADDR"
