@@ -18,11 +18,12 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
+
+#include "base/vec.h"
 
 enum {
 	ARITY = 4,
-	FIRST_CAP = 64, /* slots */
+	RUN_SLACK = 64, /* timers beyond twice the armed ones that one turn runs */
 };
 
 void timers_init(struct timers *ts)
@@ -95,33 +96,19 @@ static void heap_del(struct timers *ts, struct timer *t)
 		sift_down(ts, slot, last);
 }
 
-static int heap_grow(struct timers *ts)
-{
-	uint32_t cap = ts->cap ? ts->cap * 2 : FIRST_CAP;
-	struct timer **heap;
-
-	if (ts->cnt < ts->cap)
-		return 0;
-	heap = malloc(cap * sizeof(struct timer *));
-	if (!heap)
-		return -1;
-	if (ts->cnt)
-		memcpy(heap, ts->heap, ts->cnt * sizeof(struct timer *));
-	free(ts->heap);
-	ts->heap = heap;
-	ts->cap = cap;
-	return 0;
-}
-
 int timer_arm(struct timers *ts, struct timer *t, struct mono when)
 {
+	struct timer **heap;
+
 	if (t->idx == 0) {
 		if (!timer_is_armed(&(struct timer){ .when = when })) {
 			t->when = when;
 			return 0;
 		}
-		if (heap_grow(ts) < 0)
+		heap = vec_room(ts->heap, ts->cnt, &ts->cap, sizeof(*heap));
+		if (!heap)
 			return -ENOMEM;
+		ts->heap = heap;
 		t->when = t->key = when;
 		sift_up(ts, ts->cnt++, t);
 		return 0;
@@ -169,7 +156,7 @@ struct mono timers_next(struct timers *ts)
 void timers_run(struct timers *ts, struct mono now)
 {
 	/* A function that always arms for a time that is over must not hold the loop: it goes on next turn. */
-	uint64_t budget = (uint64_t)ts->cnt * 2 + FIRST_CAP;
+	uint64_t budget = (uint64_t)ts->cnt * 2 + RUN_SLACK;
 	struct timer *t;
 
 	while (budget-- > 0 && (t = settle(ts)) != NULL && mono_le(t->when, now)) {

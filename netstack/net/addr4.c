@@ -24,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "link/link.h"
 #include "net/net_int.h"
 
@@ -81,21 +82,14 @@ bool addr4_is_subnet_known(const struct net *n, uint32_t link_id, const struct n
 
 static int reserve(struct addr4_list *l)
 {
-	uint32_t cap = l->cap ? l->cap * 2 : 16;
 	struct addr4 *v;
 
 	if (l->cnt >= ADDRS_MAX)
 		return -ENOSPC;
-	if (l->cnt < l->cap)
-		return 0;
-	v = malloc(cap * sizeof(*v));
+	v = vec_room(l->v, l->cnt, &l->cap, sizeof(*v));
 	if (!v)
 		return -ENOMEM;
-	if (l->cnt)
-		memcpy(v, l->v, l->cnt * sizeof(*v));
-	free(l->v);
 	l->v = v;
-	l->cap = cap;
 	return 0;
 }
 

@@ -32,6 +32,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "link/link.h"
 #include "net/net_int.h"
 #include "wire/ip6.h"
@@ -148,21 +149,14 @@ static int scope_of(const struct ns_addr *a)
 
 static int reserve(struct addr6_list *l)
 {
-	uint32_t cap = l->cap ? l->cap * 2 : 16;
 	struct addr6 *v;
 
 	if (l->cnt >= ADDRS_MAX)
 		return -ENOSPC;
-	if (l->cnt < l->cap)
-		return 0;
-	v = malloc(cap * sizeof(*v));
+	v = vec_room(l->v, l->cnt, &l->cap, sizeof(*v));
 	if (!v)
 		return -ENOMEM;
-	if (l->cnt)
-		memcpy(v, l->v, l->cnt * sizeof(*v));
-	free(l->v);
 	l->v = v;
-	l->cap = cap;
 	return 0;
 }
 

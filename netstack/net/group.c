@@ -10,8 +10,8 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "base/vec.h"
 #include "net/net_int.h"
 
 enum { GROUPS_MAX = 4096 };
@@ -44,20 +44,14 @@ bool group_is_joined(const struct net *n, const struct link *l, const struct ns_
 
 static int remember(struct group_list *l, const struct group *g)
 {
+	struct group *v;
+
 	if (l->cnt >= GROUPS_MAX)
 		return -ENOBUFS;
-	if (l->cnt == l->cap) {
-		uint32_t cap = l->cap ? l->cap * 2 : 16;
-		struct group *v = malloc(cap * sizeof(*v));
-
-		if (!v)
-			return -ENOBUFS;
-		if (l->cnt)
-			memcpy(v, l->v, l->cnt * sizeof(*v));
-		free(l->v);
-		l->v = v;
-		l->cap = cap;
-	}
+	v = vec_room(l->v, l->cnt, &l->cap, sizeof(*v));
+	if (!v)
+		return -ENOBUFS;
+	l->v = v;
 	l->v[l->cnt++] = *g;
 	return 0;
 }

@@ -29,6 +29,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 enum {
 	BUCKETS_MIN = 64,
 	V4_BITS = 96, /* of an IPv4 address' prefix in front of the address */
@@ -132,22 +133,16 @@ static bool table_find(const struct route_table *t, uint32_t id, uint32_t *ret_i
 
 static int table_make(struct route_table *t, uint32_t id, uint32_t *ret_idx)
 {
+	struct route_lengths *tables;
+
 	if (table_find(t, id, ret_idx))
 		return 0;
 	if (t->table_cnt == ROUTE_TABLES_MAX)
 		return -ENOSPC;
-	if (t->table_cnt == t->table_cap) {
-		uint32_t cap = t->table_cap ? t->table_cap * 2 : 4;
-		struct route_lengths *grown = malloc(cap * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		if (t->table_cnt)
-			memcpy(grown, t->tables, t->table_cnt * sizeof(*grown));
-		free(t->tables);
-		t->tables = grown;
-		t->table_cap = cap;
-	}
+	tables = vec_room(t->tables, t->table_cnt, &t->table_cap, sizeof(*tables));
+	if (!tables)
+		return -ENOMEM;
+	t->tables = tables;
 	memset(&t->tables[t->table_cnt], 0, sizeof(*t->tables));
 	t->tables[t->table_cnt].id = id;
 	*ret_idx = t->table_cnt++;

@@ -9,3 +9,4 @@ Suite *pool_suite(void);
 Suite *tables_suite(void);
 Suite *timer_suite(void);
 Suite *types_suite(void);
+Suite *vec_suite(void);

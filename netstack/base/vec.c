@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* vec.c - arrays that grow */
+#include "base/vec.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_CAP 16u
+
+void *vec_room(void *v, uint32_t cnt, uint32_t *cap, size_t size)
+{
+	uint32_t more = *cap ? *cap * 2 : FIRST_CAP;
+	void *grown;
+
+	if (cnt < *cap)
+		return v;
+	grown = malloc(more * size);
+	if (!grown)
+		return NULL;
+	if (cnt)
+		memcpy(grown, v, cnt * size);
+	free(v);
+	*cap = more;
+	return grown;
+}
