@@ -25,9 +25,12 @@
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include <linux/sockios.h>
 
 #include <linux/tcp.h>
 
@@ -313,12 +316,23 @@ static int64_t call_connect(struct agent *a, struct call *c, struct asock *s, in
 
 /* ---- accept() ---- */
 
+/** pair_inherit() - options of the pair itself, which the kernel does not inherit for us */
+static void pair_inherit(int fd, const struct aopt_values *opts)
+{
+	int oob_inline = aopt_value(opts, SOL_SOCKET, SO_OOBINLINE);
+	int lowat = aopt_value(opts, SOL_SOCKET, SO_RCVLOWAT);
+
+	if (oob_inline)
+		(void)setsockopt(fd, SOL_SOCKET, SO_OOBINLINE, &oob_inline, sizeof(oob_inline));
+	if (lowat != 1)
+		(void)setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &lowat, sizeof(lowat));
+}
+
 int64_t accept_deliver(struct agent *a, struct asock *s, struct call *c, int fd)
 {
 	struct args_mem mem = call_mem(c);
 	struct asock_conn *conn = asock_queue_first(s);
 	int flags = c->nr == SYS_accept4 ? arg_int(c, 3) : 0;
-	int oob_inline;
 	struct asock *n;
 	struct pair p;
 	char token;
@@ -347,10 +361,7 @@ int64_t accept_deliver(struct agent *a, struct asock *s, struct call *c, int fd)
 	if (!(flags & SOCK_NONBLOCK))
 		(void)fcntl(p.program, F_SETFL, 0);
 	pair_widen(p.program);
-	oob_inline = aopt_value(&n->opts, SOL_SOCKET, SO_OOBINLINE);
-	if (oob_inline) /* of the pair, so the kernel does not inherit it for us */
-		(void)setsockopt(p.program, SOL_SOCKET, SO_OOBINLINE, &oob_inline,
-				 sizeof(oob_inline));
+	pair_inherit(p.program, &n->opts);
 	r = call_add_fd(a, c, p.program, flags & SOCK_CLOEXEC);
 	close(p.program);
 	if (r < 0) {
@@ -635,6 +646,25 @@ static int64_t call_sendmmsg(struct agent *a, struct call *c, struct asock *s, i
 	return r < 0 ? r : CALL_CONTINUE;
 }
 
+/**
+ * call_ioctl() - SIOCOUTQ and SIOCOUTQNSD, linux v6.1 net/ipv4/tcp.c tcp_ioctl()
+ *
+ * Those who end a connection with care ask until it is 0, so it must count what the peer has not acknowledged.
+ */
+static int64_t call_ioctl(struct agent *a, struct call *c, struct asock *s, int fd)
+{
+	struct args_mem mem = call_mem(c);
+	static const int32_t none;
+
+	(void)fd;
+	if (s->state == ASOCK_LISTEN)
+		return -EINVAL;
+	if (s->state == ASOCK_ESTABLISHED && a->is_worker_up)
+		return ask_worker(a, c, s, IPC_GETOPT,
+				  arg_int(c, 1) == SIOCOUTQ ? NS_TCP_OUTQ : NS_TCP_OUTQNSD);
+	return mem.write(mem.ctx, c->args[2], &none, sizeof(none)) < 0 ? -EFAULT : 0;
+}
+
 /* ---- dispatch ---- */
 
 typedef int64_t (*call_fn)(struct agent *a, struct call *c, struct asock *s, int fd);
@@ -651,11 +681,13 @@ static const struct {
 	{ SYS_listen, true, call_listen },           { SYS_sendto, false, call_sendto },
 	{ SYS_recvfrom, false, call_recv },          { SYS_sendmsg, false, call_sendmsg },
 	{ SYS_recvmsg, false, call_recv },           { SYS_sendmmsg, false, call_sendmmsg },
-	{ SYS_recvmmsg, false, call_recv },
+	{ SYS_recvmmsg, false, call_recv },          { SYS_ioctl, false, call_ioctl },
 };
 
 int64_t call_handle(struct agent *a, struct call *c, struct asock *s, int fd)
 {
+	if (s->dg && c->nr == SYS_ioctl)
+		return CALL_CONTINUE; /* memory of the pair, as Linux counts memory of the socket */
 	if (s->dg)
 		return dgram_handle(a, c, s, fd);
 	for (size_t i = 0; i < NS_ARRAY_LEN(calls); i++) {

@@ -431,6 +431,14 @@ static void query_answer(struct agent *a, struct held *h, int err, const void *v
 		room = args_opt_len_in(&mem, c->args[4]);
 		err = room < 0 ? room : args_opt_out(&mem, c->args[3], c->args[4], room, val, len);
 	}
+	if (c->nr == SYS_ioctl) {
+		static const int32_t none;
+
+		/* a connection that ended meanwhile has nothing left to send */
+		err = mem.write(mem.ctx, c->args[2], err == 0 ? val : &none, sizeof(none)) < 0
+			      ? -EFAULT
+			      : 0;
+	}
 	call_answer(a, c, err);
 }
 

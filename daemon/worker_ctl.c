@@ -208,6 +208,8 @@ static int on_getopt(void *ctx, struct ipc_msg *m)
 	if (s && s->sock) {
 		res.err = ns_sock_getopt(w->stack, s->sock, (enum ns_sockopt)b->option, &value);
 		res.value = value;
+		if (b->option == NS_TCP_OUTQ || b->option == NS_TCP_OUTQNSD)
+			res.value += wsock_unread(s);
 	}
 	worker_tell(w, IPC_GETOPT_R, &res);
 	return 0;

@@ -163,6 +163,14 @@ ns_must_check int worker_conf(struct worker *w, struct plan *plan, int *fds, uin
 
 /* ---- worker_sock.c ---- */
 
+/**
+ * wsock_unread() - what the program has written and the stack has not taken yet
+ *
+ * Counted by looking at it (MSG_PEEK), since ioctl() is none of the worker's calls.
+ *
+ * Return: octets; an end of file with nothing before it counts as one, as the FIN that it becomes
+ */
+int wsock_unread(const struct wsock *s);
 /** wsock_send_urgent() - one octet, urgent, behind all that the program has written. Return: 0, -EAGAIN (no room for all of it), -EPIPE ... */
 ns_must_check int wsock_send_urgent(struct wsock *s, uint8_t octet);
 /** wsock_urgent_done() - the agent has put the urgent octet into the pair (0), or -EAGAIN, or the program takes no more */

@@ -41,7 +41,7 @@
  *
  * Limits: RX_MAX octets a connection and turn from the program, so that one does not starve others.
  *
- * Syscalls: #syscalls worker: readv sendmmsg shutdown close epoll_ctl
+ * Syscalls: #syscalls worker: readv recvmsg sendmmsg shutdown close epoll_ctl
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -389,6 +389,23 @@ static bool pump_up(struct wsock *s)
 		}
 	}
 	return true;
+}
+
+int wsock_unread(const struct wsock *s)
+{
+	static uint8_t scratch[16384]; /* written over and over: only the count matters */
+	struct iovec iov[IOVS];
+	struct msghdr m = { .msg_iov = iov, .msg_iovlen = IOVS };
+	ssize_t n;
+
+	if (s->fd < 0 || s->is_program_done)
+		return 0;
+	for (int i = 0; i < IOVS; i++)
+		iov[i] = (struct iovec){ scratch, sizeof(scratch) };
+	n = recvmsg(s->fd, &m, MSG_DONTWAIT | MSG_PEEK);
+	if (n == 0)
+		return 1; /* the program shut its side: a FIN that waits */
+	return n < 0 ? 0 : (int)n;
 }
 
 int wsock_send_urgent(struct wsock *s, uint8_t octet)

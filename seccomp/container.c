@@ -16,7 +16,10 @@
 #include <netinet/tcp.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
+
+#include <linux/sockios.h>
 
 #include "seccomp/words.h"
 

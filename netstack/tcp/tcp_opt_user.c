@@ -263,6 +263,12 @@ static int linger2_of(const struct tcp_conn *c)
 	return c->linger2_ns ? seconds_of(c->linger2_ns) : -1;
 }
 
+/** outq_of() - linux tcp_ioctl(): write_seq - snd_una; the FIN has a number, too */
+static int outq_of(const struct tcp_conn *c)
+{
+	return (int)bytes_len(&c->sndq) + (tcp_has(c, TCP_F_FIN_QUEUED) && !tcp_fin_acked(c));
+}
+
 /** tcp_getopt() - transport_ops.getopt; as tcp_setopt() took it, or what is true by now. Return: 0, -ENOPROTOOPT */
 int tcp_getopt(void *conn, enum ns_sockopt opt, int *ret_value)
 {
@@ -359,6 +365,13 @@ int tcp_getopt(void *conn, enum ns_sockopt opt, int *ret_value)
 		break;
 	case NS_TCP_FASTOPEN_CONNECT:
 		v = c->tfo.is_asked_for;
+		break;
+	case NS_TCP_OUTQ:
+		v = outq_of(c);
+		break;
+	case NS_TCP_OUTQNSD:
+		v = (int)tcp_unsent(c) +
+		    (tcp_has(c, TCP_F_FIN_QUEUED) && !tcp_has(c, TCP_F_FIN_SENT));
 		break;
 	case NS_SO_MAX_PACING_RATE:
 		v = c->pace.max_rate > UINT32_MAX ? -1 : (int)(uint32_t)c->pace.max_rate;

@@ -35,6 +35,7 @@ REFUSED = 9
 NOBODY = PEER.rsplit(".", 1)[0] + ".77"  # on the link, and nobody answers for it
 POLLRDHUP = 0x2000
 SIOCATMARK = 0x8905
+SIOCOUTQ, SIOCOUTQNSD = termios.TIOCOUTQ, 0x894B
 ALL = select.POLLIN | select.POLLPRI | select.POLLOUT | POLLRDHUP
 NAMES = {1: "IN", 2: "PRI", 4: "OUT", 8: "ERR", 16: "HUP", POLLRDHUP: "RDHUP"}
 PATIENCE = 5.0  # seconds until something expected counts as missing
@@ -590,6 +591,65 @@ def looks_at_waiting_bytes():
         fcntl.ioctl(client, termios.FIONREAD, count)
         return (count[0], client.recv(3, socket.MSG_PEEK), client.recv(3), client.recv(10),
                 outcome(client.recv, 1, socket.MSG_DONTWAIT))
+
+
+def queued(sock, request=SIOCOUTQ):
+    count = array.array("i", [-1])
+    fcntl.ioctl(sock, request, count)
+    return count[0]
+
+
+def drained(sock):
+    """Waits until the peer has acknowledged everything, as those do who end a connection with care."""
+    end = time.monotonic() + PATIENCE
+    while queued(sock) and time.monotonic() < end:
+        time.sleep(0.005)
+    return queued(sock), queued(sock, SIOCOUTQNSD)
+
+
+def acknowledged(sock):
+    """tcpi_bytes_acked"""
+    return struct.unpack_from("Q", sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 128), 120)[0]
+
+
+@check
+def counts_what_is_not_acknowledged():
+    with listener() as door, socket.socket() as fresh:
+        seen = [queued(fresh), queued(fresh, SIOCOUTQNSD), outcome(queued, door),
+                outcome(queued, door, SIOCOUTQNSD)]
+        door.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 20000)
+        client = dial(door.getsockname())
+        server, _ = door.accept()
+    with client, server:
+        seen.append(drained(client))
+        before, sent = acknowledged(client), 0
+        client.setblocking(False)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                sent += client.send(bytes(5000))
+                time.sleep(0.001)
+        time.sleep(QUIET)
+        unsent, left = queued(client, SIOCOUTQNSD), queued(client)
+        seen += [0 < unsent <= left, sent - left - (acknowledged(client) - before)]
+        client.shutdown(socket.SHUT_WR)
+        time.sleep(QUIET)
+        # the end of the stream counts once there is nothing before it but what the stack has
+        seen += [queued(client) >= left, len(receive(server)) - sent, drained(client)]
+    return seen
+
+
+@check
+def threshold_of_reading_is_inherited():
+    with listener() as door:
+        door.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 5)
+        client = dial(door.getsockname())
+        server, _ = door.accept()
+    with client, server:
+        seen = [server.getsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT)]
+        server.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", int(PATIENCE), 0))
+        client.send(b"abc")
+        threading.Timer(QUIET, client.send, [b"defg"]).start()
+        return seen + [server.recv(10)]
 
 
 def at_mark(sock):

@@ -94,6 +94,8 @@ enum ns_sockopt {
 	NS_UDP_SEGMENT, /* octets, 0..65535: what is longer leaves as datagrams of that length; 0: off */
 	NS_UDP_GRO, /* bool: datagrams that came in one super-frame are handed over in one piece */
 	NS_DGRAM_INFO, /* bool; for the embedder, who wants ns_dgram_rx of each datagram: kept, no effect */
+	NS_TCP_OUTQ, /* get: octets, a FIN counting as one, that the peer has not acknowledged (SIOCOUTQ of Linux) */
+	NS_TCP_OUTQNSD, /* get: those of them that were never sent (SIOCOUTQNSD) */
 	NS_SOCKOPT_COUNT
 };
 

@@ -165,6 +165,38 @@ START_TEST(linux_notsent_lowat_bounds_what_waits)
 }
 END_TEST
 
+static int get(enum ns_sockopt opt)
+{
+	int v = -1;
+
+	ck_assert_int_eq(ops->getopt(t->c, opt, &v), 0);
+	return v;
+}
+
+START_TEST(linux_outq_is_what_is_not_acknowledged_and_outqnsd_what_is_not_sent)
+{
+	ck_assert_int_eq(get(NS_TCP_OUTQ), 0);
+	ck_assert_int_eq(get(NS_TCP_OUTQNSD), 0);
+	rig_write(t, 14600 + 6000, false);
+	turn(t);
+	/* ten segments are the initial window (RFC 6928 2) */
+	ck_assert_int_eq(get(NS_TCP_OUTQ), 20600);
+	ck_assert_int_eq(get(NS_TCP_OUTQNSD), 6000);
+	ops->shutdown_send(t->c);
+	turn(t);
+	ck_assert_int_eq(get(NS_TCP_OUTQ), 20601);
+	ck_assert_int_eq(get(NS_TCP_OUTQNSD), 6001);
+	for (uint32_t i = 1; i <= 10; i++)
+		seg_in_turn(t, S(.seq = 1, .ack = 1 + i * 1460));
+	ck_assert_int_eq(get(NS_TCP_OUTQ), 6001);
+	ck_assert_int_eq(get(NS_TCP_OUTQNSD), 0);
+	seg_in_turn(t, S(.seq = 1, .ack = 20601));
+	ck_assert_int_eq(get(NS_TCP_OUTQ), 1);
+	seg_in_turn(t, S(.seq = 1, .ack = 20602));
+	ck_assert_int_eq(get(NS_TCP_OUTQ), 0);
+}
+END_TEST
+
 START_TEST(tcp_options_say_what_was_set)
 {
 	static const struct {
@@ -308,6 +340,7 @@ Suite *user_suite(void)
 	tcase_add_test(tc, tcp_eof_comes_after_the_octets);
 	tcase_add_test(tc, tcp_writer_is_woken_when_a_third_is_free);
 	tcase_add_test(tc, linux_notsent_lowat_bounds_what_waits);
+	tcase_add_test(tc, linux_outq_is_what_is_not_acknowledged_and_outqnsd_what_is_not_sent);
 	tcase_add_test(tc, tcp_options_say_what_was_set);
 	tcase_add_test(tc, tcp_window_clamp_is_a_ceiling);
 	tcase_add_test(tc, tcp_calls_in_the_wrong_state);
