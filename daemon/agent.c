@@ -81,9 +81,12 @@ struct mono agent_now(void)
 
 /* ---- pairs ---- */
 
-void pair_widen(int fd)
+void pair_widen(int fd, int32_t notsent_lowat)
 {
 	int sndbuf = AGENT_SNDBUF_OPEN;
+
+	if (notsent_lowat > 0 && notsent_lowat < sndbuf)
+		sndbuf = notsent_lowat < AGENT_SNDBUF_LEAST ? AGENT_SNDBUF_LEAST : notsent_lowat;
 
 	(void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &sndbuf, sizeof(sndbuf));
 }
@@ -102,7 +105,7 @@ static int pair_make(struct pair *ret_pair)
 	/* an urgent octet that came past us stays in its place */
 	(void)setsockopt(fds[1], SOL_SOCKET, SO_OOBINLINE, &on, sizeof(on));
 	(void)setsockopt(fds[0], SOL_SOCKET, SO_SNDBUF, &sndbuf, sizeof(sndbuf));
-	pair_widen(fds[1]);
+	pair_widen(fds[1], 0);
 	if (fstat(fds[0], &st) < 0) {
 		int r = -errno;
 

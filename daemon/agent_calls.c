@@ -360,7 +360,7 @@ int64_t accept_deliver(struct agent *a, struct asock *s, struct call *c, int fd)
 	asock_set_state(&a->socks, n, ASOCK_ESTABLISHED);
 	if (!(flags & SOCK_NONBLOCK))
 		(void)fcntl(p.program, F_SETFL, 0);
-	pair_widen(p.program);
+	pair_widen(p.program, aopt_value(&n->opts, IPPROTO_TCP, TCP_NOTSENT_LOWAT));
 	pair_inherit(p.program, &n->opts);
 	r = call_add_fd(a, c, p.program, flags & SOCK_CLOEXEC);
 	close(p.program);
@@ -432,7 +432,6 @@ int64_t call_setsockopt(struct agent *a, struct call *c, struct asock *s, int fd
 	int len = args_opt_in(&mem, c->args[3], c->args[4], val, sizeof(val));
 	int r;
 
-	(void)fd;
 	if (len < 0)
 		return len;
 	if (level == IPPROTO_IPV6 && name == IPV6_V6ONLY && s->state != ASOCK_IDLE && !s->dg)
@@ -446,6 +445,8 @@ int64_t call_setsockopt(struct agent *a, struct call *c, struct asock *s, int fd
 		return r;
 	if (res.todo == AOPT_TO_KERNEL)
 		return CALL_CONTINUE;
+	if (level == IPPROTO_TCP && name == TCP_NOTSENT_LOWAT && s->state == ASOCK_ESTABLISHED)
+		pair_widen(fd, res.value);
 	if (res.todo == AOPT_TO_STACK && is_known_to_worker(s))
 		agent_send(a, IPC_SETOPT,
 			   &(struct ipc_sockopt_set){ s->handle, res.option, res.value });

@@ -273,7 +273,7 @@ static int on_connected(void *ctx, struct ipc_msg *m)
 	unstuff(a, s);
 	fd = program_end_find(a, s);
 	if (fd >= 0) {
-		pair_widen(fd);
+		pair_widen(fd, aopt_value(&s->opts, IPPROTO_TCP, TCP_NOTSENT_LOWAT));
 		close(fd);
 	}
 	agent_attach(a, s, 0);

@@ -36,6 +36,8 @@ struct event_base;
  * which is what bulk data costs most beside its copies. The kernel caps it at net.core.wmem_max.
  */
 #define AGENT_SNDBUF_OPEN 262144
+/* The least that TCP_NOTSENT_LOWAT makes of it: about a super-segment, since the kernel doubles it */
+#define AGENT_SNDBUF_LEAST 32768
 
 struct agent;
 
@@ -189,8 +191,8 @@ ns_must_check int program_end_find(struct agent *a, const struct asock *s);
 int64_t call_socket(struct agent *a, struct call *c);
 /** call_handle() - any other call on a socket of ours; @fd is our copy of the program's descriptor */
 int64_t call_handle(struct agent *a, struct call *c, struct asock *s, int fd);
-/** pair_widen() - @fd is an end of a connection's pair: let it hold bulk data */
-void pair_widen(int fd);
+/** pair_widen() - @fd is an end of a connection's pair: let it hold bulk data, or little with TCP_NOTSENT_LOWAT (0: not set) */
+void pair_widen(int fd, int32_t notsent_lowat);
 /** accept_deliver() - the oldest connection to an accept(). Return: as a handler */
 int64_t accept_deliver(struct agent *a, struct asock *s, struct call *c, int fd);
 /** tokens_fill() - one octet in the listener's pair for each waiting connection, as far as there is room */

@@ -208,9 +208,12 @@ static uint32_t user_send_room(void *conn)
 	struct tcp_conn *c = conn;
 	uint32_t room = tcp_send_space(c);
 
-	if (room == 0)
+	if (room == 0) {
 		c->flags |= TCP_F_NOSPACE;
-	return room;
+		return 0;
+	}
+	/* no more than a super-segment too much (linux tcp_sendmsg_locked() asks again for each) */
+	return ns_min_u(room, ns_max_u(c->notsent_lowat - tcp_unsent(c), TCP_SUPER_MAX));
 }
 
 static int user_send_reserve(void *conn, uint32_t want, struct ns_iov *iov, uint32_t iov_cnt)

@@ -638,6 +638,29 @@ def counts_what_is_not_acknowledged():
     return seen
 
 
+def written_ahead(lowat, when):
+    """Less than a quarter of a megabyte waits unsent in front of a closed window."""
+    with listener() as door, socket.socket() as client:
+        door.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 20000)
+        for moment in "before", "after":
+            if moment == "after":
+                client.connect(door.getsockname())
+            if moment == when:
+                client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, lowat)
+        with door.accept()[0]:
+            client.setblocking(False)
+            end = time.monotonic() + 2 * QUIET
+            while time.monotonic() < end:
+                outcome(client.send, bytes(1 << 20))
+                time.sleep(0.01)
+            return 0 < queued(client, SIOCOUTQNSD) < 1 << 18
+
+
+@check
+def little_is_written_ahead_of_the_window():
+    return [written_ahead(lowat, when) for lowat in (1, 16384) for when in ("before", "after")]
+
+
 @check
 def threshold_of_reading_is_inherited():
     with listener() as door:

@@ -165,6 +165,22 @@ START_TEST(linux_notsent_lowat_bounds_what_waits)
 }
 END_TEST
 
+START_TEST(linux_notsent_lowat_bounds_one_write)
+{
+	ops->setopt(t->c, NS_SO_SNDBUF, 1 << 20);
+	rig_write(t, 14600 + 6000, false);
+	turn(t);
+	ck_assert_uint_eq(ops->send_room(t->c), (1 << 20) - 20600);
+	ops->setopt(t->c, NS_TCP_NOTSENT_LOWAT, 100000);
+	ck_assert_uint_eq(ops->send_room(t->c), 94000);
+	/* the last super-segment may begin below the mark and end beyond it */
+	ops->setopt(t->c, NS_TCP_NOTSENT_LOWAT, 6001);
+	ck_assert_uint_eq(ops->send_room(t->c), 65536);
+	ops->setopt(t->c, NS_TCP_NOTSENT_LOWAT, 6000);
+	ck_assert_uint_eq(ops->send_room(t->c), 0);
+}
+END_TEST
+
 static int get(enum ns_sockopt opt)
 {
 	int v = -1;
@@ -340,6 +356,7 @@ Suite *user_suite(void)
 	tcase_add_test(tc, tcp_eof_comes_after_the_octets);
 	tcase_add_test(tc, tcp_writer_is_woken_when_a_third_is_free);
 	tcase_add_test(tc, linux_notsent_lowat_bounds_what_waits);
+	tcase_add_test(tc, linux_notsent_lowat_bounds_one_write);
 	tcase_add_test(tc, linux_outq_is_what_is_not_acknowledged_and_outqnsd_what_is_not_sent);
 	tcase_add_test(tc, tcp_options_say_what_was_set);
 	tcase_add_test(tc, tcp_window_clamp_is_a_ceiling);
