@@ -15,7 +15,7 @@
  *   agent_dgram_send.c  sendto(), sendmsg(), sendmmsg()
  *   agent_dgram_recv.c  recvfrom(), recvmsg(), recvmmsg(), MSG_ERRQUEUE
  *
- * Deviations: shutdown(SHUT_WR) ends the socket; MSG_MORE and UDP_CORK are not known.
+ * Deviations: shutdown(SHUT_WR) ends the socket.
  */
 #include "daemon/agent_dgram.h"
 

@@ -30,7 +30,9 @@ struct adgram {
 	bool is_ping; /* an echo socket: its port is the identifier, what it sends whole ICMP messages */
 	bool is_bound, is_connected;
 	bool is_unconnecting; /* @op CONNECT is DGRAM_UNCONNECT */
-	bool has_info;        /* the worker tells of datagrams of a connected socket, too */
+	bool gathers;  /* UDP_CORK or MSG_MORE was used: each send is asked about, in order */
+	bool is_asked; /* and it was, about the call that is tried again now */
+	bool has_info; /* the worker tells of datagrams of a connected socket, too */
 	struct ns_endpoint
 		ok_to;   /* the last destination that was found reachable, or that sent to us */
 	uint16_t ok_gso; /* likewise cut into such datagrams */

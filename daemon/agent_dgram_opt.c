@@ -193,6 +193,20 @@ static int check_link(const struct agent *a, const struct asock *s, const uint8_
 	return ifindex && s->bound_ifindex && s->bound_ifindex != ifindex ? -EINVAL : 0;
 }
 
+/** cork_settled() - answered when the worker has done it: the program's next write goes another way */
+static int64_t cork_settled(struct agent *a, struct call *c, struct asock *s)
+{
+	struct ipc_getopt q = { .sock = s->handle, .option = NS_UDP_CORK };
+	struct held *h = dgram_ask(a, c, s);
+
+	s->dg->gathers = true;
+	if (!h)
+		return 0; /* no worker: the next one is told */
+	q.token = h->token;
+	agent_send(a, IPC_GETOPT, &q);
+	return CALL_LATER;
+}
+
 int64_t dgram_setsockopt(struct agent *a, struct call *c, struct asock *s, int fd)
 {
 	struct args_mem mem = call_mem(c);
@@ -214,6 +228,8 @@ int64_t dgram_setsockopt(struct agent *a, struct call *c, struct asock *s, int f
 			return r;
 	}
 	r = call_setsockopt(a, c, s, fd);
+	if (r == 0 && level == IPPROTO_UDP && name == UDP_CORK)
+		return cork_settled(a, c, s);
 	if (r == 0 && !s->dg->has_info && wants_info(s)) {
 		s->dg->has_info = true;
 		agent_send(a, IPC_SETOPT, &(struct ipc_sockopt_set){ s->handle, NS_DGRAM_INFO, 1 });

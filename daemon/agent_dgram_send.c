@@ -61,6 +61,8 @@ static bool needs_check(const struct asock *s, const struct dgram_out *o)
 	int mtu_discover = is_v6 ? aopt_value(&s->opts, IPPROTO_IPV6, IPV6_MTU_DISCOVER)
 				 : aopt_value(&s->opts, IPPROTO_IP, IP_MTU_DISCOVER);
 
+	if (s->dg->gathers)
+		return !s->dg->is_asked;
 	/* UDP_SEGMENT has limits of its own, which are errors of the call, too */
 	if (gso_of(s, o) && (gso_of(s, o) != s->dg->ok_gso || o->len > s->dg->ok_len))
 		return true;
@@ -99,7 +101,7 @@ static int64_t out_check(struct agent *a, struct call *c, struct asock *s,
 	struct held *h;
 	struct ns_endpoint to = ipc_endpoint_to(&o->frame.to.to);
 
-	if (!o->has_name && !s->dg->is_connected)
+	if (!o->has_name && !s->dg->is_connected && !s->dg->gathers)
 		return -EDESTADDRREQ;
 	if (s->dg->is_ping ? !is_echo(s, o) : o->has_name && to.port == 0)
 		return -EINVAL;
@@ -112,8 +114,10 @@ static int64_t out_check(struct agent *a, struct call *c, struct asock *s,
 		s->op_ep = (struct ns_endpoint){ .addr = sock_any(s) };
 		return dgram_begin_op(a, c, s, ASOCK_OP_BIND, HELD_DEFERRED);
 	}
-	if (!needs_check(s, o))
+	if (!needs_check(s, o)) {
+		s->dg->is_asked = false;
 		return 0;
+	}
 	h = dgram_ask(a, c, s);
 	if (!h)
 		return -ENOBUFS;
@@ -130,6 +134,7 @@ void dgram_checked(struct asock *s, const struct held *h)
 {
 	if (!s->dg)
 		return;
+	s->dg->is_asked = s->dg->gathers;
 	s->dg->ok_to = h->asked_to;
 	s->dg->ok_len = h->asked_len;
 	s->dg->ok_gso = h->asked_gso;
@@ -179,11 +184,15 @@ static int out_name(struct asock *s, const struct args_mem *mem, uint64_t name, 
 	return 0;
 }
 
-static void out_init(struct asock *s, struct dgram_out *o)
+static void out_init(struct asock *s, int flags, struct dgram_out *o)
 {
 	o->frame = (struct ipc_dgram_frame){ .sock = s->handle, .to = { .ttl = -1, .tos = -1 } };
 	o->has_name = false;
 	o->len = 0;
+	if (flags & MSG_MORE && !s->dg->is_ping) {
+		o->frame.to.more = 1;
+		s->dg->gathers = true;
+	}
 }
 
 /* One at a time: the agent has one thread, and nothing of it outlives the call. */
@@ -194,14 +203,14 @@ int64_t dgram_sendto(struct agent *a, struct call *c, struct asock *s, int fd)
 	struct args_mem mem = call_mem(c);
 	int flags = call_arg_int(c, 3), r;
 
-	if (c->args[4] == 0)
-		return s->dg->is_connected ? CALL_CONTINUE : -EDESTADDRREQ;
 	if (flags & MSG_OOB)
 		return -EOPNOTSUPP;
+	out_init(s, flags, &out);
+	if (c->args[4] == 0 && !s->dg->gathers)
+		return s->dg->is_connected ? CALL_CONTINUE : -EDESTADDRREQ;
 	if (c->args[2] > NS_DGRAM_MAX)
 		return -EMSGSIZE;
-	out_init(s, &out);
-	r = out_name(s, &mem, c->args[4], c->args[5], &out);
+	r = c->args[4] ? out_name(s, &mem, c->args[4], c->args[5], &out) : 0;
 	if (r < 0)
 		return r;
 	out.len = (size_t)c->args[2];
@@ -221,7 +230,7 @@ static enum args_rules control_rules(const struct asock *s, const struct dgram_o
 }
 
 /** msg_gather() - the message at @addr into @out. Return: 0, CALL_CONTINUE (the kernel can do it), or negative errno */
-static int64_t msg_gather(struct asock *s, const struct args_mem *mem, uint64_t addr)
+static int64_t msg_gather(struct asock *s, const struct args_mem *mem, uint64_t addr, int flags)
 {
 	uint8_t control[ARGS_CONTROL_MAX];
 	struct args_msg msg;
@@ -230,13 +239,13 @@ static int64_t msg_gather(struct asock *s, const struct args_mem *mem, uint64_t 
 
 	if (r < 0)
 		return r;
-	out_init(s, &out);
+	out_init(s, flags, &out);
 	if (msg.name && msg.name_len) {
 		r = out_name(s, mem, msg.name, msg.name_len, &out);
 		if (r < 0)
 			return r;
 	}
-	if (!out.has_name && msg.control_len == 0)
+	if (!out.has_name && msg.control_len == 0 && !s->dg->gathers)
 		return s->dg->is_connected ? CALL_CONTINUE : -EDESTADDRREQ;
 	if (msg.control_len > sizeof(control))
 		return -ENOBUFS;
@@ -271,11 +280,12 @@ static int64_t native_or_error(struct asock *s)
 int64_t dgram_sendmsg(struct agent *a, struct call *c, struct asock *s, int fd)
 {
 	struct args_mem mem = call_mem(c);
-	int64_t r = msg_gather(s, &mem, c->args[1]);
+	int flags = call_arg_int(c, 2);
+	int64_t r = msg_gather(s, &mem, c->args[1], flags);
 
 	if (r == CALL_CONTINUE)
 		return native_or_error(s);
-	return r != 0 ? r : out_send(a, c, s, fd, &out, call_arg_int(c, 2));
+	return r != 0 ? r : out_send(a, c, s, fd, &out, flags);
 }
 
 /** dgram_sendmmsg() - as many as go at once; one that must wait ends the call unless it is the first */
@@ -289,7 +299,7 @@ int64_t dgram_sendmmsg(struct agent *a, struct call *c, struct asock *s, int fd)
 		cnt = 1024;
 	for (; done < cnt; done++) {
 		uint64_t addr = c->args[1] + done * sizeof(struct mmsghdr);
-		int64_t r = msg_gather(s, &mem, addr);
+		int64_t r = msg_gather(s, &mem, addr, flags);
 		uint32_t len;
 
 		if (r == CALL_CONTINUE && done == 0)

@@ -220,7 +220,7 @@ static bool is_dgram_to(const struct ipc_dgram_to *t)
 {
 	return is_endpoint(&t->to) && t->has_to <= 1 && t->ttl >= -1 && t->ttl <= UINT8_MAX &&
 	       t->tos >= -1 && t->tos <= UINT8_MAX && t->dontfrag >= -1 && t->dontfrag <= 1 &&
-	       t->has_gso <= 1;
+	       t->has_gso <= 1 && t->more <= 1;
 }
 
 static bool check_dgram_open(const void *body)

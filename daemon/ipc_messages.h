@@ -293,7 +293,7 @@ struct ipc_dgram_to {
 	uint8_t has_to;   /* 0, 1 */
 	int8_t dontfrag;  /* 1, -1 no; 0: the socket's */
 	uint8_t has_gso;  /* 0, 1 */
-	uint8_t reserved;
+	uint8_t more;     /* 0, 1 */
 	uint16_t gso_size;
 	uint16_t reserved2;
 };

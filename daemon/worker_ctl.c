@@ -191,7 +191,9 @@ static int on_setopt(void *ctx, struct ipc_msg *m)
 	worker_begin_turn(w);
 	if (s && b->option == NS_DGRAM_INFO)
 		s->has_info = b->value;
-	if (s && s->sock)
+	if (s && s->kind == WSOCK_DGRAM && s->sock && b->option == NS_UDP_CORK)
+		wdgram_cork(s, b->value);
+	else if (s && s->sock)
 		(void)!ns_sock_setopt(w->stack, s->sock, (enum ns_sockopt)b->option, b->value);
 	return 0;
 }
@@ -275,6 +277,8 @@ static int on_dgram_check(void *ctx, struct ipc_msg *m)
 	struct ns_dgram_tx tx = wdgram_tx(&b->to);
 
 	worker_begin_turn(w);
+	if (s && s->kind == WSOCK_DGRAM && (s->gathers || b->to.more) && !wdgram_settle(s))
+		s = NULL;
 	answer_token(w, b->token,
 		     s ? ns_dgram_check(w->stack, s->sock, &tx, b->len, w->now) : -EBADF);
 	return 0;

@@ -57,6 +57,7 @@ enum {
 	RX_BATCHES = 4,
 	PAIR_BATCH = 16,
 	UNSENT_MAX = 64,
+	SETTLE_ROUNDS = 16,
 	CHANNEL_BUDGET = 256,
 };
 
@@ -89,6 +90,7 @@ struct ns_dgram_tx wdgram_tx(const struct ipc_dgram_to *to)
 				     .ttl = to->ttl,
 				     .tos = to->tos,
 				     .dontfrag = to->dontfrag,
+				     .more = to->more,
 				     .has_gso = to->has_gso,
 				     .gso_size = to->gso_size };
 }
@@ -225,6 +227,7 @@ static void rx_prepare(bool has_frame)
 
 /* The agent's messages and datagrams that are on their way: they were sent before the close we see. */
 static int drain_agent(struct worker *w);
+static void drain_channel(struct worker *w);
 
 /** pump_up() - Return: false when @s is gone */
 static bool pump_up(struct wsock *s)
@@ -232,6 +235,8 @@ static bool pump_up(struct wsock *s)
 	const struct ns_dgram_tx tx = { .ttl = -1, .tos = -1 };
 	struct worker *w = s->worker;
 
+	if (s->gathers)
+		drain_channel(w); /* by it came the send that began the datagram */
 	for (uint32_t n = 0; n < RX_BATCHES && list_is_empty(&s->unsent); n++) {
 		int cnt;
 
@@ -293,6 +298,13 @@ static int channel_read(struct worker *w)
 	return cnt;
 }
 
+static void drain_channel(struct worker *w)
+{
+	if (w->dgram_fd >= 0)
+		while (w->unsent_cnt < UNSENT_MAX && channel_read(w) == BATCH)
+			;
+}
+
 static int drain_agent(struct worker *w)
 {
 	int r = ipc_dispatch(&w->agent, worker_agent_handlers, w, CHANNEL_BUDGET);
@@ -301,9 +313,7 @@ static int drain_agent(struct worker *w)
 		worker_stop(w, EXIT_FAILURE);
 		return r;
 	}
-	if (w->dgram_fd >= 0)
-		while (w->unsent_cnt < UNSENT_MAX && channel_read(w) == BATCH)
-			;
+	drain_channel(w);
 	return 0;
 }
 
@@ -336,6 +346,34 @@ int wdgram_channel(struct worker *w, int fd)
 	event_assign(&w->dgram_rd, w->base, fd, EV_READ | EV_PERSIST, on_channel, w);
 	channel_wanted(w, true);
 	return w->is_dgram_rd_added ? 0 : -ENOMEM;
+}
+
+bool wdgram_settle(struct wsock *s)
+{
+	struct worker *w = s->worker;
+	uint32_t handle = s->handle;
+
+	s->gathers = true;
+	if (s->fd < 0)
+		return true;
+	s->is_readable = true;
+	for (uint32_t n = 0; n < SETTLE_ROUNDS && s->is_readable; n++)
+		if (!pump_up(s) || wsock_find(w, handle) != s)
+			return false;
+	if (s->is_readable) /* the rest stays in turn */
+		wsock_mark_ready(s);
+	return true;
+}
+
+void wdgram_cork(struct wsock *s, bool is_on)
+{
+	struct worker *w = s->worker;
+
+	if (!wdgram_settle(s))
+		return;
+	(void)!ns_sock_setopt(w->stack, s->sock, NS_UDP_CORK, is_on);
+	if (!is_on)
+		ns_dgram_flush(w->stack, s->sock, w->now);
 }
 
 /* ---- stack -> program ---- */
@@ -544,6 +582,7 @@ void wdgram_open(struct worker *w, const struct ipc_dgram_open *b, int fd)
 	wsock_name(s, b->sock);
 	worker_set_opts(w, s->sock, opts);
 	s->has_info = opts->mask & UINT64_C(1) << NS_DGRAM_INFO && opts->value[NS_DGRAM_INFO];
+	s->gathers = opts->mask & UINT64_C(1) << NS_UDP_CORK && opts->value[NS_UDP_CORK];
 	s->fd = fd;
 	event_assign(&s->rd, w->base, fd, EV_READ | EV_PERSIST, wsock_on_readable, s);
 	wsock_rd_wanted(s, true);

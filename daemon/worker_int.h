@@ -62,7 +62,8 @@ struct wsock {
 	uint32_t unsent_cnt;
 	uint32_t told_cnt; /* of the stack's queue: the agent knows their addresses already */
 	bool is_connected; /* nobody needs to be told who sends */
-	bool has_info;     /* and yet the program wants more than the payload */
+	bool gathers; /* UDP_CORK or MSG_MORE was used: the order of what is in both channels counts */
+	bool has_info; /* and yet the program wants more than the payload */
 };
 
 /** struct wlink - a link with its driver and events */
@@ -216,6 +217,10 @@ ns_must_check int wdgram_bind(struct wsock *s, const struct ns_endpoint *local);
 /** wdgram_connect() - @remote NULL: undo */
 ns_must_check int wdgram_connect(struct wsock *s, const struct ns_endpoint *remote);
 /** wdgram_tx() - from a message */
+/** wdgram_settle() - what the program sent before is in the stack. Return: false when @s is gone */
+ns_must_check bool wdgram_settle(struct wsock *s);
+/** wdgram_cork() - UDP_CORK: what was sent before goes before, what was gathered goes when it ends */
+void wdgram_cork(struct wsock *s, bool is_on);
 struct ns_dgram_tx wdgram_tx(const struct ipc_dgram_to *to);
 /** wdgram_pump() - both ways, as far as it goes; may free @s */
 void wdgram_pump(struct wsock *s);

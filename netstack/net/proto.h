@@ -263,6 +263,7 @@ struct dgram_ops {
 	int (*send)(void *c, const struct ns_dgram_tx *tx, const struct ns_iov *iov,
 		    uint32_t iov_cnt, struct mono now);
 	int (*check)(void *c, const struct ns_dgram_tx *tx, uint32_t len, struct mono now);
+	void (*flush)(void *c, struct mono now);
 	int (*peek)(void *c, uint32_t idx, struct ns_dgram_rx *ret_rx, struct ns_iov *iov);
 	void (*consume)(void *c, uint32_t cnt);
 	bool (*take_error)(void *c, struct ns_dgram_err *ret_err);

@@ -492,6 +492,14 @@ int ns_dgram_check(struct ns_stack *s, ns_sock h, const struct ns_dgram_tx *tx, 
 	return so ? so->ops->dgram->check(so->conn, tx, len, now) : -EBADF;
 }
 
+void ns_dgram_flush(struct ns_stack *s, ns_sock h, struct mono now)
+{
+	struct sock *so = find_dgram(s, h);
+
+	if (so)
+		so->ops->dgram->flush(so->conn, now);
+}
+
 int ns_dgram_peek(struct ns_stack *s, ns_sock h, uint32_t idx, struct ns_dgram_rx *ret_rx,
 		  struct ns_iov *iov)
 {

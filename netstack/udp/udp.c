@@ -86,6 +86,7 @@ static void sock_close(void *c)
 	struct ns_dgram_err e;
 
 	udp_consume(s, s->queue_cnt);
+	udp_gathered_drop(s);
 	udp_groups_leave(s);
 	while (udp_take_error(s, &e))
 		;
@@ -426,6 +427,7 @@ static const struct dgram_ops udp_dgram_ops = {
 	.connect = sock_connect,
 	.send = udp_send,
 	.check = udp_check,
+	.flush = udp_flush,
 	.peek = udp_peek,
 	.consume = udp_consume,
 	.take_error = udp_take_error,

@@ -63,6 +63,14 @@ struct udp_family {
 	bool is_dontfrag; /* IPV6_DONTFRAG */
 };
 
+/** struct udp_gathered - a datagram that waits for more octets: UDP_CORK, MSG_MORE */
+struct udp_gathered {
+	bool is_pending;       /* it may be empty all the same */
+	struct ns_dgram_tx tx; /* of the first send */
+	uint32_t len, chunk_cnt;
+	struct chunk *chunks[UDP_CHUNKS]; /* full, but for the last */
+};
+
 /** struct udp_sock - one socket */
 struct udp_sock {
 	struct list all;     /* in udp.socks */
@@ -91,6 +99,8 @@ struct udp_sock {
 	uint32_t mark;            /* SO_MARK */
 	int sndbuf;
 	bool is_broadcast, is_no_check, has_info, is_gro;
+	bool is_corked; /* UDP_CORK */
+	struct udp_gathered gathered;
 };
 
 /** udp_family_of() - the options for datagrams to and from @a */
@@ -122,7 +132,7 @@ struct udp {
 	struct pool socks_pool, dgrams, errors;
 	struct list socks;
 	struct list starved;
-	uint32_t chunk_cnt, chunk_cap; /* pieces in all receive queues */
+	uint32_t chunk_cnt, chunk_cap; /* pieces in all receive queues, and gathered */
 	bool is_ping;                  /* ping.c: ports are identifiers of echo requests */
 	uint32_t bucket_cnt;
 	struct list buckets[];
@@ -185,12 +195,21 @@ struct udp_sock *udp_find(struct udp *u, const struct ns_endpoint *local,
 
 /* ---- udp_out.c ---- */
 
-int udp_send(void *c, const struct ns_dgram_tx *tx, const struct ns_iov *iov, uint32_t iov_cnt,
-	     struct mono now);
-int udp_check(void *c, const struct ns_dgram_tx *tx, uint32_t len, struct mono now);
+/** udp_send_one() - udp_send() of a whole datagram; udp_check_one(): would it go? */
+int udp_send_one(struct udp_sock *s, const struct ns_dgram_tx *tx, const struct ns_iov *iov,
+		 uint32_t iov_cnt, struct mono now);
+int udp_check_one(struct udp_sock *s, const struct ns_dgram_tx *tx, uint32_t len, struct mono now);
 void udp_output(void *self, struct mono now);
 /** udp_path_mtu() - octets of IP packet of the path there, or negative errno */
 int udp_path_mtu(struct udp_sock *s, const struct ns_dgram_tx *tx, struct mono now);
+
+/* ---- udp_cork.c ---- */
+
+int udp_send(void *c, const struct ns_dgram_tx *tx, const struct ns_iov *iov, uint32_t iov_cnt,
+	     struct mono now);
+int udp_check(void *c, const struct ns_dgram_tx *tx, uint32_t len, struct mono now);
+void udp_flush(void *c, struct mono now);
+void udp_gathered_drop(struct udp_sock *s);
 
 /* ---- udp_err.c ---- */
 

@@ -40,6 +40,7 @@ static const struct opt_row {
 	[NS_SO_BROADCAST] = { OPT_BOOL, 0, AT(is_broadcast) },
 	[NS_SO_NO_CHECK] = { OPT_BOOL, 0, AT(is_no_check) },
 	[NS_UDP_GRO] = { OPT_BOOL, 0, AT(is_gro) },
+	[NS_UDP_CORK] = { OPT_BOOL, 0, AT(is_corked) },
 	[NS_DGRAM_INFO] = { OPT_BOOL, 0, AT(has_info) },
 	[NS_SO_PRIORITY_TOS] = { OPT_OCTET, UINT8_MAX, OF_V4(tos) },
 	[NS_IPV6_TCLASS] = { OPT_OCTET, UINT8_MAX, OF_V6(tos) },

@@ -4,7 +4,7 @@
  *
  * Theory of operation
  *
- * A datagram is sent at once or not at all: nothing of it is kept here. Its payload is copied into
+ * A datagram is sent at once or not at all: nothing of it is kept here (udp_cork.c gathers before). Its payload is copied into
  * small pieces that go with the frame. The path is looked up for each (a table look-up; programs send
  * to changing peers), the source is what the call or bind() named, else what the route prefers.
  *
@@ -247,14 +247,13 @@ static int check_len(struct udp_sock *s, const struct ns_dgram_tx *tx, struct ud
 	return refuses && len + o->hdr_len > *ret_mtu ? udp_refused(s, &o->to, *ret_mtu) : 0;
 }
 
-/** udp_check() - dgram_ops.check */
-int udp_check(void *c, const struct ns_dgram_tx *tx, uint32_t len, struct mono now)
+int udp_check_one(struct udp_sock *s, const struct ns_dgram_tx *tx, uint32_t len, struct mono now)
 {
 	struct udp_out o;
 	uint32_t mtu;
-	int r = find_path(c, tx, &o);
+	int r = find_path(s, tx, &o);
 
-	return r < 0 ? r : check_len(c, tx, &o, len, now, &mtu);
+	return r < 0 ? r : check_len(s, tx, &o, len, now, &mtu);
 }
 
 static uint8_t proto_of(const struct udp *u, const struct ns_addr *to)
@@ -370,12 +369,10 @@ static int send_part(struct udp_sock *s, const struct udp_out *o, const struct u
 	return r;
 }
 
-/** udp_send() - dgram_ops.send */
-int udp_send(void *c, const struct ns_dgram_tx *tx, const struct ns_iov *iov, uint32_t iov_cnt,
-	     struct mono now)
+int udp_send_one(struct udp_sock *s, const struct ns_dgram_tx *tx, const struct ns_iov *iov,
+		 uint32_t iov_cnt, struct mono now)
 {
 	struct udp_part part = { .iov = iov, .iov_cnt = iov_cnt };
-	struct udp_sock *s = c;
 	struct udp *u = s->udp;
 	struct udp_out o;
 	uint32_t mtu;

@@ -347,6 +347,20 @@ def streams_bound_to_a_link():
             return seen + [peer[0], conn.getsockopt(socket.SOL_SOCKET, BINDTODEVICE, 16), outcome(c.connect, (PEER, 9))]
 
 
+@check
+def gathered():
+    more, cork, data = socket.MSG_MORE, (UDP, 1), bytes(65000)
+    with six() as sock:
+        seen = [outcome(sock.sendto, b"one ", more, ECHO), outcome(sock.sendto, b"data", more, NOBODY),
+                outcome(sock.send, b"gram"), sock.recvfrom(100)[0]]
+        seen += [outcome(sock.sendto, b"by ", more, ECHO4), outcome(sock.sendto, b"IPv4", ECHO), sock.recvfrom(100)[0]]
+        seen += [outcome(sock.sendto, data, more, ECHO), outcome(sock.sendto, data[:528], ECHO)]
+        seen += [outcome(sock.sendto, b"after", ECHO), sock.recvfrom(100)[0]]
+    with connected() as sock:
+        seen += [outcome(sock.setsockopt, *cork, 1), sock.getsockopt(*cork), sock.send(b"a"), sock.send(b"b")]
+        return seen + [readable(sock, 0.1), outcome(sock.setsockopt, *cork, 0), sock.recv(100)]
+
+
 def segment(size):
     return UDP, UDP_SEGMENT, struct.pack("H", size)
 

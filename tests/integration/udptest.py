@@ -515,6 +515,32 @@ def dual_stack():
 
 
 @check
+def gathered():
+    more, cork, data = socket.MSG_MORE, (17, 1), bytes(i % 251 for i in range(65536))
+    with udp() as sock:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
+        seen = [outcome(sock.sendto, b"one ", more, ECHO), outcome(sock.sendto, b"data", more, NOBODY),
+                outcome(sock.send, b"gram"), sock.recvfrom(100)[0], outcome(sock.send, b"x", more)]
+        seen += [outcome(sock.sendto, data[:65000], more, ECHO), outcome(sock.sendto, data[:600], ECHO)]
+        seen += [outcome(sock.sendto, b"after", ECHO), sock.recvfrom(100)[0]]
+    with connected() as sock:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
+        seen += [sock.getsockopt(*cork), outcome(sock.setsockopt, *cork, 7), sock.getsockopt(*cork)]
+        for i in range(100):
+            os.write(sock.fileno(), b"%02d" % i)
+        seen += [outcome(sock.sendmsg, [b"-", b"-"]), readable(sock, 0.1), outcome(sock.setsockopt, *cork, 0)]
+        seen += [sock.recv(1000), outcome(sock.setsockopt, *cork, b"1")]
+        os.write(sock.fileno(), b"alone")
+        seen.append(sock.recv(100))
+        for i in range(20):
+            seen += [sock.send(b"a%d" % i, more), sock.send(b"b", more), os.write(sock.fileno(), b"c"), sock.recv(100)]
+        seen += [sock.send(data[:40000], more), sock.sendmsg([data[40000:50000]], [], more), sock.send(b""),
+                 sock.recv(65536) == data[:50000]]
+        seen += [sock.send(b"dropped", more)]
+    return seen
+
+
+@check
 def five_hundred_in_order():
     with connected() as sock:
         lost = 0

@@ -93,6 +93,7 @@ enum ns_sockopt {
 	NS_IPV6_UNICAST_IF,
 	NS_UDP_SEGMENT, /* octets, 0..65535: what is longer leaves as datagrams of that length; 0: off */
 	NS_UDP_GRO, /* bool: datagrams that came in one super-frame are handed over in one piece */
+	NS_UDP_CORK, /* bool: sends gather in one datagram until ns_dgram_flush(), or the first send after it is off */
 	NS_DGRAM_INFO, /* bool; for the embedder, who wants ns_dgram_rx of each datagram: kept, no effect */
 	NS_TCP_OUTQ, /* get: octets, a FIN counting as one, that the peer has not acknowledged (SIOCOUTQ of Linux) */
 	NS_TCP_OUTQNSD, /* get: those of them that were never sent (SIOCOUTQNSD) */
@@ -218,6 +219,7 @@ struct ns_dgram_tx {
 	uint32_t ifindex;    /* IP_PKTINFO: link to leave by; 0: by route */
 	int16_t ttl, tos;    /* -1: the socket's */
 	int8_t dontfrag;     /* IPV6_DONTFRAG: 1 yes, -1 no; 0: the socket's */
+	bool more;           /* MSG_MORE: the next send adds to this datagram */
 	bool has_gso;        /* false: the socket's NS_UDP_SEGMENT */
 	uint16_t gso_size; /* octets of each datagram that the payload is cut into; 0: it is not */
 };
@@ -269,14 +271,19 @@ ns_must_check int ns_dgram_connect(struct ns_stack *s, ns_sock h, const struct n
  * Binds to a chosen port when that was not done. With a gso_size it is as many datagrams as that makes, at
  * most 128; -EMSGSIZE when one of them is too long for the path, -EINVAL when they are too many.
  *
+ * While a datagram is gathered (@tx->more, NS_UDP_CORK) the call adds to it, and only the first one's @tx counts.
+ * What makes it too long is refused with -EMSGSIZE and ends it: all of it is lost.
+ *
  * Return: 0, -EAGAIN (the link has no room: NS_EV_OUT tells when), -EDESTADDRREQ -EMSGSIZE -EACCES
  * -EINVAL -ENETUNREACH -EHOSTUNREACH -ENOBUFS
  */
 ns_must_check int ns_dgram_send(struct ns_stack *s, ns_sock h, const struct ns_dgram_tx *tx,
 				const struct ns_iov *iov, uint32_t iov_cnt, struct mono now);
-/** ns_dgram_check() - what ns_dgram_send() would say of @len octets to this destination; 0: it would try */
+/** ns_dgram_check() - what ns_dgram_send() would say of @len octets to this destination; 0: it would try. A refusal ends what is gathered, too */
 ns_must_check int ns_dgram_check(struct ns_stack *s, ns_sock h, const struct ns_dgram_tx *tx,
 				 uint32_t len, struct mono now);
+/** ns_dgram_flush() - what is gathered goes now; nothing happens when nothing is */
+void ns_dgram_flush(struct ns_stack *s, ns_sock h, struct mono now);
 /**
  * ns_dgram_peek() - the received datagram number @idx from the oldest (0) on
  * @iov:	NS_DGRAM_IOVS entries, valid until ns_dgram_consume()

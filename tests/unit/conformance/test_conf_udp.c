@@ -701,6 +701,107 @@ START_TEST(a_super_frame_of_more_than_128_datagrams_is_none)
 }
 END_TEST
 
+/* @s sends with MSG_MORE and a TTL of 9, and a turn; what it says. */
+static int send_more(ns_sock s, const struct ns_endpoint *to, const void *data, size_t len)
+{
+	struct ns_dgram_tx tx = { .has_to = to != NULL, .ttl = 9, .tos = -1, .more = true };
+	struct ns_iov iov = { (void *)(uintptr_t)data, len };
+	int r;
+
+	if (to)
+		tx.to = *to;
+	r = ns_dgram_send(rp.stack, s, &tx, &iov, len ? 1 : 0, rp.now);
+	rp_turn(&rp);
+	return r;
+}
+
+START_TEST(sends_with_more_to_come_gather_in_one_datagram)
+{
+	ns_sock s = bound(0, DNS);
+	struct ns_endpoint peer = at(RP_PEER, CLIENT), third = at(RP_PEER, 9);
+	struct ns_iov iov[NS_DGRAM_IOVS];
+	struct ns_dgram_rx rx;
+	struct seen seen;
+	uint16_t sport, dport;
+
+	for (uint32_t i = 0; i < sizeof(big); i++)
+		big[i] = (uint8_t)(i * 7 + i / 256);
+	expect(send_more(s, &peer, big, 600) == 0);
+	expect(send_more(s, &third, big + 600, 0) == 0); /* the first one alone says where to */
+	expect(send_more(s, NULL, big + 600, 300) == 0);
+	expect_silence();
+	expect(dgram_send(s, &third, big + 900, 100) == 0);
+	expect(took(&seen, &sport, &dport) && sport == DNS && dport == CLIENT && seen.ttl == 9);
+	expect(seen.data_len == 1008 && memcmp(seen.data + 8, big, 1000) == 0);
+	expect(moved("UDP_OUT") == 1 && moved("UDP_OCTETS_OUT") == 1000);
+	/* and then it is as ever */
+	expect(dgram_send(s, &third, "x", 1) == 0 && took(&seen, &sport, &dport) && dport == 9);
+	expect(dgram_send(s, NULL, "x", 1) == -EDESTADDRREQ);
+	/* over the edges of its pieces, on this host */
+	peer = at(0x7f000001, DNS);
+	for (uint32_t off = 0; off < 9000; off += 3000)
+		expect(send_more(s, &peer, big + off, 3000) == 0);
+	expect(dgram_send(s, NULL, NULL, 0) == 0);
+	expect(ns_dgram_peek(rp.stack, s, 0, &rx, iov) == 3 && rx.len == 9000);
+	for (uint32_t i = 0, off = 0; i < 3; off += (uint32_t)iov[i++].len)
+		expect(memcmp(iov[i].base, big + off, iov[i].len) == 0);
+}
+END_TEST
+
+START_TEST(a_corked_socket_gathers_until_it_is_flushed)
+{
+	ns_sock s = bound(0, DNS);
+	struct ns_endpoint peer = at(RP_PEER, CLIENT), third = at(RP_PEER, 9);
+	struct seen seen;
+	uint16_t sport, dport;
+
+	expect(ns_dgram_connect(rp.stack, s, &peer) == 0);
+	expect(ns_sock_setopt(rp.stack, s, NS_UDP_CORK, 1) == 0);
+	ns_dgram_flush(rp.stack, s, rp.now); /* nothing there, nothing goes */
+	expect(dgram_send(s, NULL, "one ", 4) == 0 && dgram_send(s, NULL, "datagram", 8) == 0);
+	/* the peer is that of the first octet */
+	expect(ns_dgram_connect(rp.stack, s, &third) == 0);
+	expect_silence();
+	expect(ns_sock_setopt(rp.stack, s, NS_UDP_CORK, 0) == 0);
+	ns_dgram_flush(rp.stack, s, rp.now);
+	rp_turn(&rp);
+	expect(took(&seen, &sport, &dport) && dport == CLIENT && seen.data_len == 20);
+	expect(memcmp(seen.data + 8, "one datagram", 12) == 0);
+	/* one without octets is one, too */
+	expect(ns_sock_setopt(rp.stack, s, NS_UDP_CORK, 1) == 0);
+	expect(dgram_send(s, NULL, NULL, 0) == 0);
+	ns_dgram_flush(rp.stack, s, rp.now);
+	rp_turn(&rp);
+	expect(took(&seen, &sport, &dport) && dport == 9 && seen.data_len == 8);
+	/* what waits when the socket is closed is lost */
+	expect(dgram_send(s, NULL, "lost", 4) == 0);
+	ns_sock_close(rp.stack, s);
+	rp_turn(&rp);
+	expect_silence();
+}
+END_TEST
+
+START_TEST(what_gathers_too_much_is_refused_and_lost)
+{
+	ns_sock s = bound(0, DNS);
+	struct ns_endpoint peer = at(RP_PEER, CLIENT);
+	struct ns_dgram_tx more = { .ttl = -1, .tos = -1, .more = true };
+	struct seen seen;
+
+	expect(send_more(s, &peer, big, 65000) == 0);
+	expect(dgram_send(s, &peer, big, 65536) == -EMSGSIZE); /* before anybody looks what waits */
+	expect(ns_dgram_check(rp.stack, s, &more, 507, rp.now) == 0);
+	expect(dgram_send(s, &peer, big, 508) == -EMSGSIZE);
+	expect(dgram_send(s, NULL, "x", 1) == -EDESTADDRREQ);
+	/* what may not be cut is measured as it grows */
+	expect(ns_sock_setopt(rp.stack, s, NS_IP_MTU_DISCOVER, 2) == 0);
+	expect(send_more(s, &peer, big, 1472) == 0);
+	expect(ns_dgram_check(rp.stack, s, &more, 1, rp.now) == -EMSGSIZE);
+	expect(dgram_send(s, &peer, "x", 1) == 0 && rp_take(&rp, &seen) && seen.data_len == 9);
+	expect_silence();
+}
+END_TEST
+
 START_TEST(a_stream_call_on_a_datagram_socket_is_refused)
 {
 	ns_sock s = bound(0, DNS), other_sock;
@@ -747,6 +848,9 @@ int main(void)
 	tcase_add_test(tc, udp_segment_sizes_are_refused_as_linux);
 	tcase_add_test(tc, udp_gro_hands_over_in_one_piece_who_asks);
 	tcase_add_test(tc, a_super_frame_of_more_than_128_datagrams_is_none);
+	tcase_add_test(tc, sends_with_more_to_come_gather_in_one_datagram);
+	tcase_add_test(tc, a_corked_socket_gathers_until_it_is_flushed);
+	tcase_add_test(tc, what_gathers_too_much_is_refused_and_lost);
 	tcase_add_test(tc, a_stream_call_on_a_datagram_socket_is_refused);
 	return conf_run(s);
 }
