@@ -4,8 +4,6 @@
  *
  * Theory of operation
  *
- * Theory of operation
- *
  * A handle is index and generation: a stale one is answered -EBADF, never mistaken for another.
  * Handles of accepted connections come from ns_sock_accept().
  *
