@@ -18,7 +18,9 @@ enum {
 	PORT = 80,
 	SEND_TOTAL = 4500, /* some segments each way; more only repeat what these did */
 	SEND_LONG = 30000,
-	KNOBS_MAX = 4, /* turned by one input */
+	PIECES_MAX = 12,  /* segments each way, fragments: a small MTU makes more, not others */
+	PIECES_LONG = 24, /* from an MTU of 172 on they fill the window of a slow program */
+	KNOBS_MAX = 4,    /* turned by one input */
 };
 
 enum how {
@@ -114,14 +116,16 @@ static void turn_knobs(struct input *in, struct vhost *h)
 	}
 }
 
-/* One datagram of a length that the input says, in fragments when it is long. */
-static ns_sock speak(struct input *in, struct vhost *h)
+/* One datagram of a length that the input says, in fragments when it is long. @mtu: 0 for the usual one */
+static ns_sock speak(struct input *in, struct vhost *h, uint32_t mtu)
 {
 	static const uint8_t octets[8192];
 	struct ns_dgram_tx tx = { .has_to = true, .ttl = -1, .tos = -1 };
 	struct ns_iov iov = { NULL, input_u16(in) % sizeof(octets) };
 	ns_sock s;
 
+	if (mtu)
+		iov.len %= (size_t)PIECES_MAX * mtu;
 	memcpy(&iov.base, &(const void *){ octets }, sizeof(iov.base));
 	tx.to.port = 53;
 	tx.to.addr = h->is_v6 ? h->peer->addr6 : ns_addr_v4(h->peer->addr);
@@ -156,6 +160,15 @@ struct play {
 	uint8_t more;
 };
 
+/* What one side has to say, when it is said in segments of about @seg octets. */
+static void say_less(struct vprofile *p, uint32_t seg, bool is_long)
+{
+	uint64_t most = (uint64_t)(is_long ? PIECES_LONG : PIECES_MAX) * seg;
+
+	if (p->send_total > most)
+		p->send_total = most;
+}
+
 static void choose(struct input *in, uint8_t how, struct play *p)
 {
 	bool is_long = (how & HOW_LONG) == HOW_LONG;
@@ -176,12 +189,16 @@ static void choose(struct input *in, uint8_t how, struct play *p)
 	p->more = input_u8(in);
 	p->host.is_v6 = p->more & MORE_V6;
 	p->host.has_no_neigh = p->more & MORE_NO_NEIGH;
-	if (p->more & MORE_MTU)
+	if (p->more & MORE_MTU) {
 		p->host.mtu = (p->more & MORE_V6 ? 1280 : 68) + input_u8(in) * 8;
+		say_less(&p->client, p->host.mtu, is_long);
+		say_less(&p->server, p->host.mtu, is_long);
+	}
 	if (p->more & MORE_SLOW) {
 		uint8_t pace = input_u8(in);
 
 		p->client.send_max = (1 + (pace & 15)) * 90u;
+		say_less(&p->client, p->client.send_max, is_long);
 		p->server.read_max = 1000;
 		p->server.read_gap_ns = (1 + (pace >> 4) * 20u) * NS_PER_MS;
 		p->server.rcvbuf = 4096;
@@ -202,8 +219,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	choose(&c.in, how, &p);
 	c.is_foul = how & HOW_FOUL;
-	vnet_init(&v, how, (struct mono){ 1000 * NS_PER_SEC });
-	vnet_no_pcap(&v);
+	vnet_init_no_pcap(&v, how, (struct mono){ 1000 * NS_PER_SEC });
 	struct vhost *h = vnet_add_pair(&v, &p.host, &p.host, &p.dir, &p.dir);
 
 	if (p.more & MORE_KNOBS)
@@ -215,7 +231,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	vapp_init(&server, &h[1], &p.server);
 	vapp_listen(&server, PORT, 4);
 	for (int i = 0; i < 2 && p.more & MORE_DGRAM; i++)
-		socks[i] = speak(&c.in, &h[i]);
+		socks[i] = speak(&c.in, &h[i], p.host.mtu);
 	vapp_connect(&client, h[1].addr, PORT, &r);
 	bool is_clean = vnet_run(&v, 600 * NS_PER_SEC, is_used_up, &c);
 

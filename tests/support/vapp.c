@@ -23,7 +23,11 @@ void vstream_fill(uint64_t key, uint64_t off, void *to, uint32_t len)
 
 		if (n > len)
 			n = len;
-		memcpy(b, &word, n); /* the machine is little endian: octet 0 is the low one */
+		/* the machine is little endian: octet 0 is the low one */
+		if (n == sizeof(word)) /* of a known length it is one store, not a call */
+			memcpy(b, &word, sizeof(word));
+		else
+			memcpy(b, &word, n);
 		b += n;
 		off += n;
 		len -= n;

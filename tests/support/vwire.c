@@ -442,15 +442,14 @@ bool vnet_run(struct vnet *v, uint64_t for_ns, bool (*done)(void *ctx), void *ct
 
 void vnet_init(struct vnet *v, uint64_t seed, struct mono start)
 {
-	*v = (struct vnet){ .now = start, .seed = seed };
-	v->random.state = prng_mix(seed);
+	vnet_init_no_pcap(v, seed, start);
 	v->ring = pcapring_new(RING_CNT, RING_SNAP);
 }
 
-void vnet_no_pcap(struct vnet *v)
+void vnet_init_no_pcap(struct vnet *v, uint64_t seed, struct mono start)
 {
-	pcapring_free(v->ring);
-	v->ring = NULL;
+	*v = (struct vnet){ .now = start, .seed = seed };
+	v->random.state = prng_mix(seed);
 }
 
 void vnet_done(struct vnet *v)

@@ -133,8 +133,8 @@ struct vhost_config {
 
 /** vnet_init() - an empty net at @start */
 void vnet_init(struct vnet *v, uint64_t seed, struct mono start);
-/** vnet_no_pcap() - keep no frames for a pcap (fuzzers) */
-void vnet_no_pcap(struct vnet *v);
+/** vnet_init_no_pcap() - likewise, and no frames are kept for a pcap: its ring costs more than a short run (fuzzers) */
+void vnet_init_no_pcap(struct vnet *v, uint64_t seed, struct mono start);
 /** vnet_done() - free all hosts (their pools trap when something is still out) and frames */
 void vnet_done(struct vnet *v);
 /**
