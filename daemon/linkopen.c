@@ -10,6 +10,7 @@
  *
  * TAP: TUNSETIFF attaches, TUNSETVNETHDRSZ fixes the header's length, TUNSETOFFLOAD walks a ladder
  * from all we handle down to nothing. Without TUN_F_TSO4 the host cuts what it sends us.
+ * A kernel that knows TUN_F_USO4 and TUN_F_USO6 takes super-frames of datagrams from us as well.
  *
  * PROMISC is not asked for: the stack uses the link's own MAC, so that the device's filter lets pass
  * what is meant for it. ALLMULTI is, since the stack joins no group in the kernel.
@@ -41,6 +42,15 @@
 
 #ifndef PACKET_IGNORE_OUTGOING
 #define PACKET_IGNORE_OUTGOING 23
+#endif
+
+#ifndef TUN_F_USO4 /* linux 6.2 */
+#define TUN_F_USO4 0x20
+#define TUN_F_USO6 0x40
+#endif
+
+#ifndef VIRTIO_NET_HDR_GSO_UDP_L4 /* linux 6.2 */
+#define VIRTIO_NET_HDR_GSO_UDP_L4 5
 #endif
 
 /* The forced form passes the administrator's rmem_max; without the capability take what is given. */
@@ -139,26 +149,40 @@ static int loopback_set_in(void *ctx)
 	return r;
 }
 
-/* A virtio header and a TCP super-frame of two segments and a bit, from nowhere to nowhere. */
+/* A virtio header and a super-frame of two segments and a bit, from nowhere to nowhere. */
 struct test_frame {
 	struct virtio_net_hdr vnet;
-	uint8_t eth[14], ip[20], tcp[20];
+	uint8_t eth[14], ip[20], l4[20];
 	uint8_t payload[3000];
 } __attribute__((packed));
 
-bool linkopen_packet_takes_gso(int netns_fd)
+static const struct test_frame tcp_frame = {
+	.vnet = { .flags = VIRTIO_NET_HDR_F_NEEDS_CSUM,
+		  .gso_type = VIRTIO_NET_HDR_GSO_TCPV4,
+		  .hdr_len = 54,
+		  .gso_size = 1448,
+		  .csum_start = 34,
+		  .csum_offset = 16 },
+	.eth = { [12] = 0x08, [13] = 0x00 },
+	.ip = { 0x45, 0, 0x0b, 0xe0, 0, 0, 0x40, 0, 1, 6 },
+	.l4 = { [12] = 0x50, [13] = 0x10 },
+};
+
+static const struct test_frame udp_frame = {
+	.vnet = { .flags = VIRTIO_NET_HDR_F_NEEDS_CSUM,
+		  .gso_type = VIRTIO_NET_HDR_GSO_UDP_L4,
+		  .hdr_len = 42,
+		  .gso_size = 1448,
+		  .csum_start = 34,
+		  .csum_offset = 6 },
+	.eth = { [12] = 0x08, [13] = 0x00 },
+	.ip = { 0x45, 0, 0x0b, 0xe0, 0, 0, 0x40, 0, 1, 17 },
+	.l4 = { [4] = 0x0b, [5] = 0xcc },
+};
+
+bool linkopen_packet_takes_gso(int netns_fd, bool is_udp)
 {
-	static const struct test_frame frame = {
-		.vnet = { .flags = VIRTIO_NET_HDR_F_NEEDS_CSUM,
-			  .gso_type = VIRTIO_NET_HDR_GSO_TCPV4,
-			  .hdr_len = 54,
-			  .gso_size = 1448,
-			  .csum_start = 34,
-			  .csum_offset = 16 },
-		.eth = { [12] = 0x08, [13] = 0x00 },
-		.ip = { 0x45, 0, 0x0b, 0xe0, 0, 0, 0x40, 0, 1, 6 },
-		.tcp = { [12] = 0x50, [13] = 0x10 },
-	};
+	const struct test_frame *frame = is_udp ? &udp_frame : &tcp_frame;
 	struct sockaddr_ll addr = { .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_IP) };
 	struct loopback_args lo = { .is_up = true };
 	ssize_t n;
@@ -172,14 +196,14 @@ bool linkopen_packet_takes_gso(int netns_fd)
 	addr.sll_ifindex = lo.ifindex;
 	n = vnet_hdr_set(fd) < 0
 		    ? -1
-		    : sendto(fd, &frame, sizeof(frame), MSG_DONTWAIT,
+		    : sendto(fd, frame, sizeof(*frame), MSG_DONTWAIT,
 			     (const struct sockaddr *)(const void *)&addr, sizeof(addr));
 	close(fd);
 	/* Down it has no address, and the namespace nothing it could answer for. */
 	lo.is_up = false;
 	if (netns_call(netns_fd, loopback_set_in, &lo) < 0)
 		return false;
-	return n == (ssize_t)sizeof(frame);
+	return n == (ssize_t)sizeof(*frame);
 }
 
 /* ---- TAP ---- */
@@ -187,6 +211,7 @@ bool linkopen_packet_takes_gso(int netns_fd)
 static int tap_set_offload(int fd, uint32_t *ret_offload)
 {
 	static const unsigned int ladder[] = {
+		TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO6 | TUN_F_TSO_ECN | TUN_F_USO4 | TUN_F_USO6,
 		TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO6 | TUN_F_TSO_ECN,
 		TUN_F_CSUM | TUN_F_TSO4,
 		TUN_F_CSUM,
@@ -243,6 +268,8 @@ int linkopen_tap(const char *name, uint32_t mtu, struct linkopen_tap *ret)
 		r = tap_set_offload(fd, &ret->tun_offload);
 		if (r < 0)
 			log_err(r, "cannot set the offloads of TAP device %s", name);
+		ret->has_uso = r == 0 && (ret->tun_offload & TUN_F_USO4) &&
+			       (ret->tun_offload & TUN_F_USO6);
 	}
 	if (r == 0) {
 		(void)snprintf(ret->name, sizeof(ret->name), "%s", ifr.ifr_name);

@@ -16,6 +16,7 @@
 struct linkopen_tap {
 	char name[16];        /* the device's, of which the kernel may have filled in a number */
 	uint32_t tun_offload; /* TUN_F_*: what may come to us unfinished */
+	bool has_uso;         /* super-frames of datagrams are among it, and may go to it */
 };
 
 /**
@@ -41,10 +42,11 @@ int linkopen_packet_bind(int fd, uint32_t ifindex, const char *name);
 /**
  * linkopen_packet_takes_gso() - self-test: does this kernel take super-frames from AF_PACKET?
  * @netns_fd:	A namespace of ours, whose loopback the test uses; borrowed
+ * @is_udp:	Of datagrams (VIRTIO_NET_HDR_GSO_UDP_L4, linux 6.2), not of TCP segments
  *
  * Return: true when a frame of several segments went through
  */
-bool linkopen_packet_takes_gso(int netns_fd);
+bool linkopen_packet_takes_gso(int netns_fd, bool is_udp);
 
 /**
  * linkopen_tap() - make or attach to a TAP device of the daemon's own namespace

@@ -67,6 +67,7 @@ static struct json_object *link_json(const struct monitor *m, size_t i)
 	put(obj, "how", json_object_new_string(how[m->take.rec.how[i]]));
 	put(obj, "driver", json_object_new_string(driver[l->driver]));
 	put(obj, "gso", json_object_new_string(gso[l->gso]));
+	put(obj, "uso", json_object_new_boolean(l->has_uso));
 	put(obj, "gso_max_size", json_object_new_int64(l->gso_max_size));
 	return obj;
 }

@@ -79,6 +79,7 @@ static const struct field link_fields[] = {
 	U8(plan_link, driver, PLAN_DRIVER_COUNT - 1),
 	U8(plan_link, gso, PLAN_GSO_COUNT - 1),
 	U8(plan_link, vnet_hdr_len, 12),
+	BOOL(plan_link, has_uso),
 	BOOL(plan_link, has_software_gso),
 	U32(plan_link, tun_offload, UINT32_MAX),
 };

@@ -353,8 +353,10 @@ static int step_open(struct takeover *t, size_t i)
 
 		t->tap_fd = linkopen_tap(t->opt.tap, l->mtu, &tap);
 		fd = t->tap_fd < 0 ? t->tap_fd : dup(t->tap_fd);
-		if (fd >= 0)
+		if (fd >= 0) {
 			l->tun_offload = tap.tun_offload;
+			l->has_uso = l->gso == PLAN_GSO_HW && tap.has_uso;
+		}
 	} else {
 		return 0;
 	}
@@ -536,14 +538,18 @@ static int decoys_configure(struct takeover *t, const bool *is_meant)
 static int self_test(struct takeover *t)
 {
 	int fd = t->keep_fd >= 0 ? t->keep_fd : netns_new();
-	bool works = fd >= 0 && linkopen_packet_takes_gso(fd);
+	bool works = fd >= 0 && linkopen_packet_takes_gso(fd, false);
+	bool has_uso = works && linkopen_packet_takes_gso(fd, true);
 
 	if (fd != t->keep_fd)
 		take_fd_close(&fd);
 	for (size_t i = 0; i < take_link_cnt(t); i++) {
 		struct plan_link *l = take_link_at(t, i);
 
-		if (works || l->driver != PLAN_DRIVER_PACKET || l->gso != PLAN_GSO_HW)
+		if (l->driver != PLAN_DRIVER_PACKET || l->gso != PLAN_GSO_HW)
+			continue;
+		l->has_uso = has_uso;
+		if (works)
 			continue;
 		l->gso = l->has_software_gso ? PLAN_GSO_SW : PLAN_GSO_NONE;
 		log_notice("the kernel refuses super-frames; link %s goes on without hardware "

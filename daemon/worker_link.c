@@ -95,6 +95,7 @@ static struct ns_link_config link_config(const struct plan_link *pl)
 				    .is_noarp = pl->flags & IFF_NOARP,
 				    .is_multicast = pl->flags & IFF_MULTICAST,
 				    .gso = gso_mode(pl),
+				    .has_uso = pl->has_uso,
 				    .is_sw_gso_off = !pl->has_software_gso,
 				    .gso_max_size = pl->gso_ipv4_max_size,
 				    .gso_max_segs = pl->gso_max_segs };

@@ -18,6 +18,7 @@
  *   -EAGAIN            keep everything until link_writable()
  *   -EINVAL -ENOBUFS   about a frame that asks something of the device (segments, a checksum): it is
  *                      done in software, for this frame, for a while, or for good; trust.h decides.
+ *                      What is refused for good of datagrams is refused of datagrams only.
  *                      Some kernels refuse valid super-frames, some only later than the first, and a
  *                      qdisc says -ENOBUFS of any frame that finds it full
  *   -EMSGSIZE          this frame is lost and counted
@@ -66,6 +67,7 @@ void link_renew(struct link *l, uint32_t id, const struct ns_link_config *config
 			    .config = *config,
 			    .is_loop = id == LINK_LOOP_ID,
 			    .mode = config->gso,
+			    .has_uso = config->has_uso,
 			    .pkts = l->pkts,
 			    .stats = l->stats };
 	link_hear6(l, (const uint8_t[]){ 0x33, 0x33, 0, 0, 0, 1 }); /* all nodes */
@@ -172,6 +174,21 @@ uint32_t link_gso_max(const struct link *l, uint32_t mss, uint32_t hdr_len)
 	return segs > 1 ? segs * mss : mss;
 }
 
+/**
+ * link_takes_uso() - may datagrams be queued as one super-frame?
+ * @l:		Link
+ * @len:	Octets of IP packet, all datagrams and one set of headers
+ * @segs:	Datagrams
+ *
+ * False of a link that would cut them in software: who has the payload cuts it for less. Limits as
+ * link_gso_max().
+ */
+bool link_takes_uso(const struct link *l, uint32_t len, uint32_t segs)
+{
+	return l->mode == NS_GSO_HW && l->has_uso && segs <= l->config.gso_max_segs &&
+	       len + ETH_HDR_LEN < l->config.gso_max_size;
+}
+
 static void lose_first(struct link *l, enum stat why)
 {
 	stat_inc(l->stats, why);
@@ -186,13 +203,18 @@ static void lose_all(struct link *l)
 	l->txq_len = 0;
 }
 
+static bool is_uso(const struct pkt *p)
+{
+	return p->gso_segs > 1 && p->gso_type == PKT_GSO_UDP_L4;
+}
+
 /* From @txq to @ready, one frame or all segments of one. False: no memory now, the frame stays. */
 static bool prepare(struct link *l)
 {
 	struct pkt *p = list_entry(l->txq.head.next, struct pkt, node);
 	uint32_t len = pkt_len(p);
 
-	if (l->mode != NS_GSO_HW && p->gso_segs > 1) {
+	if (p->gso_segs > 1 && (l->mode != NS_GSO_HW || (is_uso(p) && !l->has_uso))) {
 		if (offload_cut(p, l->pkts, &l->ready) < 0)
 			return false;
 		pkt_free(pktq_pop(&l->txq));
@@ -240,11 +262,16 @@ static void cut_first(struct link *l)
 	l->ready.cnt += pieces.cnt;
 }
 
-/* The device does not do what it said: cut and sum in software from here on. */
-static void fall_back(struct link *l)
+/* The device does not do what it said: cut and sum in software from here on, or only cut datagrams. */
+static void fall_back(struct link *l, bool is_uso_alone)
 {
-	stat_inc(l->stats, STAT_LINK_GSO_FALLBACK);
-	l->mode = l->config.is_sw_gso_off ? NS_GSO_NONE : NS_GSO_SW;
+	if (is_uso_alone) {
+		stat_inc(l->stats, STAT_LINK_USO_FALLBACK);
+		l->has_uso = false;
+	} else {
+		stat_inc(l->stats, STAT_LINK_GSO_FALLBACK);
+		l->mode = l->config.is_sw_gso_off ? NS_GSO_NONE : NS_GSO_SW;
+	}
 	list_for_each (n, &l->ready.head)
 		l->txq_len += pkt_len(list_entry(n, struct pkt, node));
 	list_splice(&l->ready.head, &l->txq.head);
@@ -266,10 +293,12 @@ static void on_error(struct link *l, int err)
 	case EINVAL:
 	case ENOBUFS:
 		if (asks_device && l->mode == NS_GSO_HW) {
-			if (trust_refused(&l->trust, err) == TRUST_CUT_IT)
+			enum trust_verdict v = trust_refused(&l->trust, err);
+
+			if (v == TRUST_CUT_IT)
 				cut_first(l);
 			else
-				fall_back(l);
+				fall_back(l, v == TRUST_FOR_GOOD && is_uso(first));
 			break;
 		}
 		if (err == -ENOBUFS)

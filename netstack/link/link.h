@@ -25,6 +25,7 @@ struct link {
 	enum ns_gso_mode
 		mode; /* how frames leave now; weaker than @config asks while the device is not trusted */
 	struct gso_trust trust; /* in the device */
+	bool has_uso; /* super-frames of datagrams leave as they are, while @mode is NS_GSO_HW */
 	bool is_loop;
 	bool is_gone;    /* removed: down, without a name, until another takes its place */
 	bool is_blocked; /* the driver said -EAGAIN: wait for link_writable() */
@@ -47,6 +48,7 @@ void link_set_config(struct link *l, const struct ns_link_config *config);
 int link_output(struct link *l, struct pkt *p);
 uint32_t link_room(struct link *l);
 uint32_t link_gso_max(const struct link *l, uint32_t mss, uint32_t hdr_len);
+ns_must_check bool link_takes_uso(const struct link *l, uint32_t len, uint32_t segs);
 void link_flush(struct link *l);
 void link_writable(struct link *l);
 void link_set_up(struct link *l, bool is_up);

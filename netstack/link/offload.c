@@ -12,10 +12,12 @@
  *   IPv6   payload length
  *   TCP    sequence + i * gso_size; FIN and PSH on the last only; CWR on the first only (RFC 3168
  *          6.1.2 would see more than one answer otherwise); full checksum
+ *   UDP    length; full checksum (RFC 768: never zero)
  *
  * The sums of what does not differ between the frames are taken once.
  *
- * References: virtio 1.2 5.1.6.2; linux v6.1 net/ipv4/tcp_offload.c tcp_gso_segment().
+ * References: virtio 1.2 5.1.6.2; linux v6.1 net/ipv4/tcp_offload.c tcp_gso_segment(),
+ * net/ipv4/udp_offload.c __udp_gso_segment().
  */
 #include "link/offload.h"
 
@@ -42,11 +44,12 @@ struct plan {
 	uint32_t l3_off, l4_off; /* octets from the Ethernet header */
 	uint32_t hdr_len;        /* octets of all headers */
 	uint32_t ip_sum;         /* IPv4: header, without total length and identification */
-	uint32_t tcp_sum; /* pseudo-header without length, header without sequence and flags */
+	uint32_t
+		l4_sum; /* pseudo-header without length, header without what put_tcp() or put_udp() sets */
 	uint32_t seq;
 	uint16_t id;
 	uint8_t flags;
-	bool is_v6;
+	bool is_v6, is_udp;
 };
 
 /* The IPv4 header at @at: what of it differs between the frames is zeroed and summed apart. */
@@ -73,33 +76,48 @@ static void plan_ip6(struct plan *pl, const uint8_t *at, struct ns_addr *src, st
 	pl->is_v6 = true;
 }
 
-static int plan_init(struct plan *pl, const struct pkt *super)
+/* The transport header at @at, likewise. */
+static void plan_l4(struct plan *pl, uint8_t *at)
 {
-	uint8_t hdr[ETH_HDR_LEN + IP4_HDR_MAX + TCP_HDR_MAX];
-	struct ns_addr src, dst;
 	struct tcp_hdr tcp;
+	struct udp_hdr udp;
 
-	*pl = (struct plan){ .super = super, .l3_off = ETH_HDR_LEN };
-	pl->l4_off = (uint32_t)super->l4_off - super->l2_off;
-	pl->hdr_len = super->len;
-	if ((super->gso_type != PKT_GSO_TCP4 && super->gso_type != PKT_GSO_TCP6) ||
-	    super->gso_size == 0)
-		return -EOPNOTSUPP;
-	NS_BUG_ON(pl->hdr_len > sizeof(hdr) || pl->l4_off + sizeof(tcp) > pl->hdr_len);
-	memcpy(hdr, pkt_data(super), pl->hdr_len);
-	if (super->gso_type == PKT_GSO_TCP4)
-		plan_ip4(pl, hdr + pl->l3_off, &src, &dst);
-	else
-		plan_ip6(pl, hdr + pl->l3_off, &src, &dst);
-	memcpy(&tcp, hdr + pl->l4_off, sizeof(tcp));
+	if (pl->is_udp) {
+		memcpy(&udp, at, sizeof(udp));
+		udp.len = udp.csum = be16(0);
+		memcpy(at, &udp, sizeof(udp));
+		return;
+	}
+	memcpy(&tcp, at, sizeof(tcp));
 	pl->seq = be32_get(tcp.seq);
 	pl->flags = tcp.flags;
 	tcp.seq = be32(0);
 	tcp.flags = 0;
 	tcp.csum = be16(0);
-	memcpy(hdr + pl->l4_off, &tcp, sizeof(tcp));
-	pl->tcp_sum = csum_add(csum_pseudo(&src, &dst, IP_PROTO_TCP, 0), hdr + pl->l4_off,
-			       pl->hdr_len - pl->l4_off);
+	memcpy(at, &tcp, sizeof(tcp));
+}
+
+static int plan_init(struct plan *pl, const struct pkt *super)
+{
+	uint8_t hdr[ETH_HDR_LEN + IP4_HDR_MAX + TCP_HDR_MAX];
+	struct ns_addr src, dst;
+
+	*pl = (struct plan){ .super = super, .l3_off = ETH_HDR_LEN };
+	pl->l4_off = (uint32_t)super->l4_off - super->l2_off;
+	pl->hdr_len = super->len;
+	pl->is_udp = super->gso_type == PKT_GSO_UDP_L4;
+	if (super->gso_type == PKT_GSO_NONE || super->gso_size == 0)
+		return -EOPNOTSUPP;
+	NS_BUG_ON(pl->hdr_len > sizeof(hdr) ||
+		  pl->l4_off + (pl->is_udp ? UDP_HDR_LEN : TCP_HDR_LEN) > pl->hdr_len);
+	memcpy(hdr, pkt_data(super), pl->hdr_len);
+	if (hdr[pl->l3_off] >> 4 == 4)
+		plan_ip4(pl, hdr + pl->l3_off, &src, &dst);
+	else
+		plan_ip6(pl, hdr + pl->l3_off, &src, &dst);
+	plan_l4(pl, hdr + pl->l4_off);
+	pl->l4_sum = csum_add(csum_pseudo(&src, &dst, pl->is_udp ? IP_PROTO_UDP : IP_PROTO_TCP, 0),
+			      hdr + pl->l4_off, pl->hdr_len - pl->l4_off);
 	return 0;
 }
 
@@ -145,27 +163,46 @@ static void put_ip(const struct plan *pl, uint8_t *at, uint32_t i, uint32_t l4_l
 	ip->csum = be16(csum_finish(pl->ip_sum + len + id));
 }
 
+/* What of the TCP header at @at is of frame @i alone; @sum: payload and all that the frames share. */
+static void put_tcp(const struct plan *pl, uint8_t *at, uint32_t i, uint32_t sum, bool is_last)
+{
+	uint32_t seq = pl->seq + i * pl->super->gso_size;
+	struct tcp_hdr *tcp = (struct tcp_hdr *)(void *)at;
+	uint8_t flags = pl->flags;
+
+	if (i > 0)
+		flags &= (uint8_t)~TCP_CWR;
+	if (!is_last)
+		flags &= (uint8_t) ~(TCP_FIN | TCP_PSH);
+	tcp->seq = be32(seq);
+	tcp->flags = flags;
+	tcp->csum = be16(csum_finish(sum + (seq >> 16) + (seq & 0xffff) + flags));
+}
+
+/* Likewise of the UDP header, whose datagram has @len octets. */
+static void put_udp(uint8_t *at, uint32_t len, uint32_t sum)
+{
+	struct udp_hdr *udp = (struct udp_hdr *)(void *)at;
+	uint16_t csum = csum_finish(sum + len);
+
+	udp->len = be16((uint16_t)len);
+	udp->csum = be16(csum ? csum : UINT16_MAX); /* RFC 768: zero says that there is none */
+}
+
 /* Headers of frame @i in front of its payload of @len octets, whose sum is @sum. */
 static void put_headers(const struct plan *pl, struct pkt *p, uint32_t i, uint32_t len,
 			uint32_t sum, bool is_last)
 {
 	uint8_t *hdr = pkt_push(p, pl->hdr_len);
 	uint32_t l4_len = pl->hdr_len - pl->l4_off + len;
-	uint32_t seq = pl->seq + i * pl->super->gso_size;
-	uint8_t flags = pl->flags;
-	struct tcp_hdr *tcp;
 
-	if (i > 0)
-		flags &= (uint8_t)~TCP_CWR;
-	if (!is_last)
-		flags &= (uint8_t) ~(TCP_FIN | TCP_PSH);
 	memcpy(hdr, pkt_data(pl->super), pl->hdr_len);
 	put_ip(pl, hdr + pl->l3_off, i, l4_len);
-	tcp = (struct tcp_hdr *)(void *)(hdr + pl->l4_off);
-	tcp->seq = be32(seq);
-	tcp->flags = flags;
-	sum += pl->tcp_sum + l4_len + (seq >> 16) + (seq & 0xffff) + flags;
-	tcp->csum = be16(csum_finish(sum));
+	sum += pl->l4_sum + l4_len;
+	if (pl->is_udp)
+		put_udp(hdr + pl->l4_off, l4_len, sum);
+	else
+		put_tcp(pl, hdr + pl->l4_off, i, sum, is_last);
 	p->l2_off = (uint16_t)p->head;
 	p->l3_off = (uint16_t)(p->l2_off + pl->l3_off);
 	p->l4_off = (uint16_t)(p->l2_off + pl->l4_off);
@@ -186,7 +223,7 @@ static struct pkt *cut_one(const struct plan *pl, struct cursor *at, struct pool
 
 /**
  * offload_cut() - a super-frame as the frames a device would make of it
- * @super:	TCP over IPv4 or IPv6, all headers linear and all payload in frags; borrowed, not changed
+ * @super:	TCP or UDP over IPv4 or IPv6, all headers linear and all payload in frags; borrowed, not changed
  * @pkts:	Where the frames come from
  * @out:	They are appended here, in order
  *

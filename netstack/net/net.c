@@ -217,6 +217,12 @@ uint32_t net_dst_gso(const struct net *n, const struct dst *d, uint32_t mss, uin
 	return link_gso_max(d->link, mss, hdr_len);
 }
 
+bool net_dst_takes_uso(const struct net *n, const struct dst *d, uint32_t len, uint32_t segs)
+{
+	(void)n;
+	return link_takes_uso(d->link, len, segs);
+}
+
 bool net_is_local(const struct net *n, const struct ns_addr *a)
 {
 	const struct ns_route *r = route_find_local(&n->routes, a);

@@ -168,6 +168,8 @@ bool net_dst_is_current(const struct net *n, const struct dst *d);
 uint32_t net_dst_room(const struct net *n, const struct dst *d);
 /** net_dst_gso() - octets of TCP payload one super-segment may carry on this path, a multiple of @mss, at least @mss; @hdr_len octets of IP and TCP headers */
 uint32_t net_dst_gso(const struct net *n, const struct dst *d, uint32_t mss, uint32_t hdr_len);
+/** net_dst_takes_uso() - may @segs datagrams leave as one IP packet of @len octets on this path? */
+bool net_dst_takes_uso(const struct net *n, const struct dst *d, uint32_t len, uint32_t segs);
 /** net_is_local() - is @a one of ours (bindable)? */
 bool net_is_local(const struct net *n, const struct ns_addr *a);
 

@@ -13,7 +13,8 @@
  * IPV6_DONTFRAG. The checksum is left to the device, unless the datagram is cut.
  *
  * UDP_SEGMENT cuts the payload of one call into datagrams that differ in nothing but what they carry. On this host
- * they go in one piece: who reads them may want them so (UDP_GRO).
+ * they go in one piece: who reads them may want them so (UDP_GRO). So they do to a device that cuts them
+ * itself (USO). To a group they go one by one, since a copy of each may follow for this host.
  *
  * Backpressure: a link without room is -EAGAIN; the socket is told NS_EV_OUT once there is some. A group
  * is sent to whatever the room, since its copy for this host follows.
@@ -277,12 +278,26 @@ static int emit(struct udp_sock *s, const struct udp_out *o, const struct dst *d
 	return net_output(s->udp->net, d, &ip, p, now);
 }
 
+static uint16_t segs_of(const struct udp_out *o, size_t len)
+{
+	return (uint16_t)((len + o->gso_size - 1) / o->gso_size);
+}
+
 /* Many datagrams in one packet, for who can take it so. */
-static void mark_super(struct pkt *p, uint16_t gso_size, size_t len)
+static void mark_super(struct pkt *p, const struct udp_out *o, size_t len)
 {
 	p->gso_type = PKT_GSO_UDP_L4;
-	p->gso_size = gso_size;
-	p->gso_segs = (uint16_t)((len + gso_size - 1) / gso_size);
+	p->gso_size = o->gso_size;
+	p->gso_segs = segs_of(o, len);
+}
+
+static bool goes_as_super(const struct udp *u, const struct udp_out *o, size_t len)
+{
+	if (o->gso_size == 0)
+		return false;
+	return net_dst_is_loop(&o->dst) ||
+	       (!o->is_group &&
+		net_dst_takes_uso(u->net, &o->dst, (uint32_t)len + o->hdr_len, segs_of(o, len)));
 }
 
 static struct pkt *build(struct udp_sock *s, const struct udp_out *o, const struct udp_part *part,
@@ -355,7 +370,7 @@ static int send_part(struct udp_sock *s, const struct udp_out *o, const struct u
 	if (!p)
 		return -ENOBUFS;
 	if (is_super)
-		mark_super(p, o->gso_size, part->len);
+		mark_super(p, o, part->len);
 	if (leaves_host(o))
 		r = emit(s, o, &o->dst, p, !may_be_cut_on_the_way(o, is_cut), now);
 	else
@@ -397,7 +412,7 @@ int udp_send_one(struct udp_sock *s, const struct ns_dgram_tx *tx, const struct 
 		return -EAGAIN;
 	}
 	o.dst.mtu = mtu;
-	is_super = o.gso_size && net_dst_is_loop(&o.dst);
+	is_super = goes_as_super(u, &o, total);
 	step = o.gso_size && !is_super ? o.gso_size : total;
 	do {
 		part.len = total - part.off < step ? total - part.off : step;

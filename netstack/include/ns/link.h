@@ -38,6 +38,7 @@ struct ns_link_config {
 	bool is_noarp;
 	bool is_multicast; /* IFF_MULTICAST: others are told which groups are heard (IGMP, MLD) */
 	enum ns_gso_mode gso;
+	bool has_uso;       /* with NS_GSO_HW: the device cuts datagrams of UDP_SEGMENT, too */
 	bool is_sw_gso_off; /* a link that refuses hardware GSO goes on with NS_GSO_NONE, not NS_GSO_SW */
 	uint32_t
 		gso_max_size; /* octets of an IP packet handed to the device at once; clamped to 65535 for IPv4 */

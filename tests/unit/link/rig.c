@@ -10,7 +10,9 @@
 #include "wire/csum.h"
 #include "wire/eth.h"
 #include "wire/ip4.h"
+#include "wire/ip6.h"
 #include "wire/tcp.h"
+#include "wire/udp.h"
 
 static int rig_xmit(void *drv, struct pkt *const *pkts, uint32_t cnt)
 {
@@ -144,6 +146,51 @@ struct pkt *rig_super(struct rig *r, uint32_t len, uint8_t flags)
 	p->gso_size = RIG_MSS;
 	p->gso_segs = (uint16_t)((len + RIG_MSS - 1) / RIG_MSS);
 	p->gso_type = p->gso_segs > 1 ? PKT_GSO_TCP4 : PKT_GSO_NONE;
+	return p;
+}
+
+struct pkt *rig_super_udp(struct rig *r, uint32_t len, bool is_v6)
+{
+	struct pkt *p = rig_super(r, len, 0);
+	uint32_t ip_len = is_v6 ? IP6_HDR_LEN : IP4_HDR_LEN, l4_len = UDP_HDR_LEN + len;
+	struct ns_addr src = ns_addr_v4(0x0a090002), dst = ns_addr_v4(0x0a090001);
+	struct eth_hdr eth;
+	struct udp_hdr udp;
+	struct ip4_hdr ip;
+	struct ip6_hdr ip6 = { .vtf = be32(6u << 28),
+			       .payload_len = be16((uint16_t)l4_len),
+			       .next = IP_PROTO_UDP,
+			       .hop_limit = 64,
+			       .src = { 0x20, [15] = 1 },
+			       .dst = { 0x20, [15] = 2 } };
+
+	memcpy(&eth, pkt_pull(p, sizeof(eth)), sizeof(eth));
+	memcpy(&ip, pkt_pull(p, sizeof(ip)), sizeof(ip));
+	ck_assert_ptr_nonnull(pkt_pull(p, TCP_HDR_LEN + RIG_TCP_OPTS));
+	if (is_v6) {
+		memcpy(src.b, ip6.src, 16);
+		memcpy(dst.b, ip6.dst, 16);
+		eth.type = be16(ETH_TYPE_IP6);
+	}
+	udp = (struct udp_hdr){
+		.sport = be16(4000),
+		.dport = be16(4001),
+		.len = be16((uint16_t)l4_len),
+		.csum = be16(csum_fold(csum_pseudo(&src, &dst, IP_PROTO_UDP, l4_len))),
+	};
+	ip.proto = IP_PROTO_UDP;
+	ip.len = be16((uint16_t)(IP4_HDR_LEN + l4_len));
+	ip.csum = be16(0);
+	ip.csum = be16(csum_finish(csum_add(0, &ip, sizeof(ip))));
+	memcpy(pkt_push(p, sizeof(udp)), &udp, sizeof(udp));
+	p->l4_off = (uint16_t)p->head;
+	memcpy(pkt_push(p, ip_len), is_v6 ? (void *)&ip6 : (void *)&ip, ip_len);
+	p->l3_off = (uint16_t)p->head;
+	memcpy(pkt_push(p, sizeof(eth)), &eth, sizeof(eth));
+	p->l2_off = (uint16_t)p->head;
+	p->csum_start = (uint16_t)(p->l4_off - p->l2_off);
+	p->csum_off = UDP_CSUM_OFF;
+	p->gso_type = p->gso_segs > 1 ? PKT_GSO_UDP_L4 : PKT_GSO_NONE;
 	return p;
 }
 

@@ -45,4 +45,6 @@ void rig_init(struct rig *r, enum ns_gso_mode mode);
 void rig_done(struct rig *r);
 /** rig_super() - a TCP super-frame with @len octets of payload that count up, over several chunks, checksum partial */
 struct pkt *rig_super(struct rig *r, uint32_t len, uint8_t flags);
+/** rig_super_udp() - likewise of datagrams of RIG_MSS octets each */
+struct pkt *rig_super_udp(struct rig *r, uint32_t len, bool is_v6);
 uint64_t rig_stat(const struct rig *r, enum stat s);

@@ -138,6 +138,66 @@ START_TEST(a_refused_super_frame_is_cut_and_the_link_falls_back)
 }
 END_TEST
 
+static void queue_udp(uint32_t cnt, uint32_t len)
+{
+	while (cnt-- > 0)
+		ck_assert_int_eq(link_output(rig.link, rig_super_udp(&rig, len, cnt & 1)), 0);
+}
+
+START_TEST(datagrams_leave_as_one_frame_where_the_device_cuts_them)
+{
+	rig.link->has_uso = true;
+	ck_assert(link_takes_uso(rig.link, 65536 - 14 - 1, 128));
+	queue_udp(2, 10 * RIG_MSS);
+	link_flush(rig.link);
+	ck_assert_uint_eq(rig.frame_cnt, 2);
+	for (uint32_t i = 0; i < 2; i++) {
+		ck_assert_uint_eq(rig.frames[i].gso_segs, 10);
+		ck_assert_uint_eq(rig.frames[i].csum, PKT_CSUM_PARTIAL);
+	}
+	ck_assert_uint_eq(rig_stat(&rig, STAT_LINK_TX_GSO), 2);
+	rig.link->config.gso_max_segs = 9;
+	ck_assert(!link_takes_uso(rig.link, 10 * RIG_MSS + 28, 10));
+	ck_assert(link_takes_uso(rig.link, 9 * RIG_MSS + 28, 9));
+	rig.link->config.gso_max_size = 9 * RIG_MSS + 28 + 14; /* must not be reached */
+	ck_assert(!link_takes_uso(rig.link, 9 * RIG_MSS + 28, 9));
+	rig.link->config.gso_max_size++;
+	ck_assert(link_takes_uso(rig.link, 9 * RIG_MSS + 28, 9));
+	rig.link->mode = NS_GSO_SW;
+	ck_assert(!link_takes_uso(rig.link, 9 * RIG_MSS + 28, 9));
+}
+END_TEST
+
+START_TEST(datagrams_that_are_refused_are_cut_from_then_on_and_tcp_is_not)
+{
+	rig.link->has_uso = true;
+	queue(1, 100);
+	queue_udp(3, 10 * RIG_MSS);
+	queue(1, 200);
+	rig.super_err = -EINVAL;
+	link_flush(rig.link);
+	/* nothing lost, nothing twice, order kept */
+	ck_assert_uint_eq(rig.frame_cnt, 32);
+	ck_assert_uint_eq(rig.frames[0].len, RIG_HDR_LEN + 100);
+	for (uint32_t i = 1; i < 31; i++) {
+		ck_assert_uint_eq(rig.frames[i].gso_segs, 0);
+		ck_assert_uint_eq(rig.frames[i].csum, PKT_CSUM_FULL);
+	}
+	ck_assert_uint_eq(rig.frames[31].len, RIG_HDR_LEN + 200);
+	ck_assert_uint_eq(rig_stat(&rig, STAT_LINK_USO_FALLBACK), 1);
+	ck_assert_uint_eq(rig_stat(&rig, STAT_LINK_GSO_FALLBACK), 0);
+	ck_assert_int_eq(rig.link->mode, NS_GSO_HW);
+	ck_assert(!link_takes_uso(rig.link, 3000, 2));
+	ck_assert_uint_eq(rig.link->txq_len, 0);
+	rig.super_err = 0;
+	queue(1, 10 * RIG_MSS);
+	queue_udp(1, 2 * RIG_MSS);
+	link_flush(rig.link);
+	ck_assert_uint_eq(rig.frame_cnt, 35);
+	ck_assert_uint_eq(rig.frames[32].gso_segs, 10);
+}
+END_TEST
+
 /* Device at the limit of its queue: super-frames do not fit, their pieces do. */
 static void send_supers(uint32_t cnt)
 {
@@ -379,6 +439,8 @@ Suite *link_suite(void)
 	tcase_add_test(t, a_driver_without_room_keeps_frames_until_writable);
 	tcase_add_test(t, a_short_count_goes_on_with_the_next_frame_in_order);
 	tcase_add_test(t, a_refused_super_frame_is_cut_and_the_link_falls_back);
+	tcase_add_test(t, datagrams_leave_as_one_frame_where_the_device_cuts_them);
+	tcase_add_test(t, datagrams_that_are_refused_are_cut_from_then_on_and_tcp_is_not);
 	tcase_add_test(t, a_full_queue_costs_one_cut_and_no_mode);
 	tcase_add_test(t, refusals_in_a_row_make_a_pause_after_which_the_device_is_asked_again);
 	tcase_add_test(t, trust_is_lost_by_refusals_in_a_row_only);

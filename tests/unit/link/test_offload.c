@@ -159,6 +159,85 @@ START_TEST(frames_of_ipv6_are_cut_with_right_lengths_and_checksums)
 }
 END_TEST
 
+/* Frame @p: datagram of @len octets at @data, the super-frame's number @i. */
+static void check_datagram(const struct pkt *p, const uint8_t *data, uint32_t len, uint32_t i,
+			   bool is_v6)
+{
+	static uint8_t got[RIG_FRAME_MAX];
+	uint32_t l4 = is_v6 ? 54 : 34;
+	uint16_t pseudo;
+
+	ck_assert_ptr_nonnull(p);
+	ck_assert_uint_eq(pkt_len(p), l4 + 8 + len);
+	ck_assert(pkt_copy_out(p, 0, got, l4 + 8 + len));
+	if (is_v6) {
+		ck_assert_uint_eq(get16(got + 18), 8 + len);
+	} else {
+		ck_assert_uint_eq(get16(got + 16), 28 + len);
+		ck_assert_uint_eq(get16(got + 18), (0xfffe + i) & 0xffff);
+		ck_assert_uint_eq(slowsum(0, got + 14, 20), 0xffff);
+	}
+	ck_assert_uint_eq(get16(got + l4), 4000);
+	ck_assert_uint_eq(get16(got + l4 + 2), 4001);
+	ck_assert_uint_eq(get16(got + l4 + 4), 8 + len);
+	pseudo = slowsum((uint16_t)(17 + 8 + len), is_v6 ? got + 22 : got + 26, is_v6 ? 32 : 8);
+	ck_assert_uint_eq(slowsum(pseudo, got + l4, 8 + len), 0xffff);
+	ck_assert_uint_ne(get16(got + l4 + 6), 0);
+	ck_assert_mem_eq(got + l4 + 8, data, len);
+	ck_assert_uint_eq(p->csum, PKT_CSUM_FULL);
+	ck_assert_uint_eq(p->gso_segs, 0);
+}
+
+START_TEST(datagrams_are_cut_with_right_lengths_and_checksums)
+{
+	static const uint32_t lens[] = { RIG_MSS + 1, 2 * RIG_MSS, 10001, 65400 };
+	static uint8_t whole[RIG_FRAME_MAX];
+
+	for (size_t k = 0; k < 2 * NS_ARRAY_LEN(lens); k++) {
+		uint32_t len = lens[k / 2], done = 0;
+		bool is_v6 = k & 1;
+		auto_free(pkt) super = rig_super_udp(&rig, len, is_v6);
+		struct pktq q;
+
+		ck_assert(pkt_copy_out(super, super->len, whole, len));
+		pktq_init(&q);
+		ck_assert_int_eq(offload_cut(super, &rig.pkts, &q), 0);
+		for (uint32_t i = 0; done < len; i++) {
+			uint32_t n = len - done < RIG_MSS ? len - done : RIG_MSS;
+			auto_free(pkt) p = pktq_pop(&q);
+
+			check_datagram(p, whole + done, n, i, is_v6);
+			done += n;
+		}
+		ck_assert_uint_eq(q.cnt, 0);
+	}
+}
+END_TEST
+
+/* RFC 768: "If the computed checksum is zero, it is transmitted as all ones" */
+START_TEST(a_datagram_whose_checksum_is_zero_says_all_ones)
+{
+	auto_free(pkt) super = rig_super_udp(&rig, RIG_MSS + 1, false);
+	uint8_t *payload = super->frag[0].chunk->data + super->frag[0].off;
+	uint8_t field[2];
+
+	super->gso_size = 2;
+	memset(payload, 0, 2);
+	for (int turn = 0; turn < 2; turn++) {
+		struct pktq q;
+
+		pktq_init(&q);
+		ck_assert_int_eq(offload_cut(super, &rig.pkts, &q), 0);
+		ck_assert(pkt_copy_out(list_entry(q.head.next, struct pkt, node), 40, field, 2));
+		pktq_clear(&q);
+		/* what is missing to all ones, so that the next sum's complement is zero */
+		if (turn == 0)
+			memcpy(payload, field, 2);
+	}
+	ck_assert_uint_eq(get16(field), 0xffff);
+}
+END_TEST
+
 START_TEST(cut_frames_are_byte_exact_at_every_edge_of_the_mss)
 {
 	static const uint32_t lens[] = { 1,
@@ -216,7 +295,7 @@ START_TEST(cut_of_another_type_is_refused)
 	struct pktq q;
 
 	pktq_init(&q);
-	super->gso_type = PKT_GSO_UDP_L4;
+	super->gso_type = PKT_GSO_NONE;
 	ck_assert_int_eq(offload_cut(super, &rig.pkts, &q), -EOPNOTSUPP);
 	ck_assert_uint_eq(q.cnt, 0);
 }
@@ -243,6 +322,8 @@ Suite *offload_suite(void)
 	TCase *t = unit_suite("link/offload", setup, teardown, &s);
 
 	tcase_add_test(t, frames_of_ipv6_are_cut_with_right_lengths_and_checksums);
+	tcase_add_test(t, datagrams_are_cut_with_right_lengths_and_checksums);
+	tcase_add_test(t, a_datagram_whose_checksum_is_zero_says_all_ones);
 	tcase_add_test(t, cut_frames_are_byte_exact_at_every_edge_of_the_mss);
 	tcase_add_test(t, psh_and_fin_stay_on_the_last_and_cwr_on_the_first);
 	tcase_add_test(t, cut_refers_to_the_payload_and_copies_nothing);

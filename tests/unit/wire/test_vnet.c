@@ -513,6 +513,26 @@ START_TEST(pushed_header_is_what_virtio_lays_out)
 }
 END_TEST
 
+START_TEST(pushed_header_of_datagrams_is_gso_udp_l4)
+{
+	struct pkt *p = pkt_new_tx(&pkts);
+	uint8_t want[VNET_LEN] = { NEEDS_CSUM, 5 };
+	uint16_t field[4] = { 42, 1200, 34, 6 };
+
+	memcpy(want + 2, field, sizeof(field));
+	pkt_push(p, 42);
+	p->csum = PKT_CSUM_PARTIAL;
+	p->csum_start = 34;
+	p->csum_off = 6;
+	p->gso_type = PKT_GSO_UDP_L4;
+	p->gso_size = 1200;
+	p->gso_segs = 5;
+	vnet_push(p, VNET_LEN);
+	ck_assert_mem_eq(pkt_data(p), want, VNET_LEN);
+	pkt_free(p);
+}
+END_TEST
+
 START_TEST(pushed_header_of_a_complete_frame_is_all_zero)
 {
 	static const uint8_t zero[VNET_LEN];
@@ -558,6 +578,7 @@ Suite *vnet_suite(void)
 	tcase_add_test(t, segment_count_of_the_longest_frame_does_not_wrap);
 	tcase_add_loop_test(t, random_headers_and_frames_do_no_harm, 0, 4);
 	tcase_add_test(t, pushed_header_is_what_virtio_lays_out);
+	tcase_add_test(t, pushed_header_of_datagrams_is_gso_udp_l4);
 	tcase_add_test(t, pushed_header_of_a_complete_frame_is_all_zero);
 	tcase_add_test_raise_signal(t, other_header_length_traps, UNIT_TRAP);
 	return s;
