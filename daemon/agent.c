@@ -92,10 +92,24 @@ void pair_widen(int fd, int32_t notsent_lowat)
 }
 
 /** pair_make() - a fresh pair, both ends non-blocking and close-on-exec */
+int pair_set(struct pair *ret_pair, const int fds[2], int err)
+{
+	struct stat st;
+
+	if (err == 0 && fstat(fds[0], &st) < 0)
+		err = -errno;
+	if (err < 0) {
+		close(fds[0]);
+		close(fds[1]);
+		return err;
+	}
+	*ret_pair = (struct pair){ .program = fds[0], .ours = fds[1], .ino = st.st_ino };
+	return 0;
+}
+
 static int pair_make(struct pair *ret_pair)
 {
 	int fds[2], off = 0, on = 1, sndbuf = AGENT_SNDBUF;
-	struct stat st;
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds) < 0)
 		return -errno;
@@ -106,15 +120,7 @@ static int pair_make(struct pair *ret_pair)
 	(void)setsockopt(fds[1], SOL_SOCKET, SO_OOBINLINE, &on, sizeof(on));
 	(void)setsockopt(fds[0], SOL_SOCKET, SO_SNDBUF, &sndbuf, sizeof(sndbuf));
 	pair_widen(fds[1], 0);
-	if (fstat(fds[0], &st) < 0) {
-		int r = -errno;
-
-		close(fds[0]);
-		close(fds[1]);
-		return r;
-	}
-	*ret_pair = (struct pair){ .program = fds[0], .ours = fds[1], .ino = st.st_ino };
-	return 0;
+	return pair_set(ret_pair, fds, 0);
 }
 
 static void on_refill(evutil_socket_t fd, short what, void *arg)

@@ -62,6 +62,18 @@ int64_t hold(struct agent *a, struct asock *s, const struct call *c, enum held_k
 	return call_hold(a, s, c, kind, timeout_ns) ? CALL_LATER : -ENOBUFS;
 }
 
+int64_t op_begin(struct agent *a, struct call *c, struct asock *s, enum asock_op op,
+		 enum held_kind kind)
+{
+	s->op = op;
+	if (!call_hold(a, s, c, kind, 0)) {
+		s->op = ASOCK_OP_NONE;
+		return -ENOBUFS;
+	}
+	op_send(a, s);
+	return CALL_LATER;
+}
+
 /* ---- stuffing and tokens ---- */
 
 void stuff(struct agent *a, struct asock *s, int program_fd)
@@ -201,14 +213,8 @@ static int64_t call_bind(struct agent *a, struct call *c, struct asock *s, int f
 	if (s->family == AF_INET6 &&
 	    (ns_addr_is_v4(&addr.ep.addr) ? is_v6only(s) : ns_addr_is_multicast(&addr.ep.addr)))
 		return -EINVAL;
-	s->op = ASOCK_OP_BIND;
 	s->op_ep = addr.ep;
-	if (!call_hold(a, s, c, HELD_OP, 0)) {
-		s->op = ASOCK_OP_NONE;
-		return -ENOBUFS;
-	}
-	op_send(a, s);
-	return CALL_LATER;
+	return op_begin(a, c, s, ASOCK_OP_BIND, HELD_OP);
 }
 
 static int64_t call_listen(struct agent *a, struct call *c, struct asock *s, int fd)
@@ -226,13 +232,7 @@ static int64_t call_listen(struct agent *a, struct call *c, struct asock *s, int
 	if (s->state != ASOCK_IDLE && s->state != ASOCK_BOUND)
 		return -EINVAL;
 	s->backlog = backlog;
-	s->op = ASOCK_OP_LISTEN;
-	if (!call_hold(a, s, c, HELD_OP, 0)) {
-		s->op = ASOCK_OP_NONE;
-		return -ENOBUFS;
-	}
-	op_send(a, s);
-	return CALL_LATER;
+	return op_begin(a, c, s, ASOCK_OP_LISTEN, HELD_OP);
 }
 
 /** connect_again() - connect() on a socket that is no longer idle */
@@ -296,17 +296,11 @@ static int64_t connect_to(struct agent *a, struct call *c, struct asock *s, int 
 		addr.ep.addr = ns_addr_is_v4(&addr.ep.addr) || ns_addr_is_v4(&s->local.addr)
 				       ? ns_addr_v4(INADDR_LOOPBACK)
 				       : (struct ns_addr){ { [15] = 1 } };
-	s->op = ASOCK_OP_CONNECT;
 	s->op_ep = addr.ep;
 	s->so_error = 0;
 	s->is_connect_reported = false;
 	s->is_fast = is_fast;
-	if (!call_hold(a, s, c, HELD_OP, 0)) {
-		s->op = ASOCK_OP_NONE;
-		return -ENOBUFS;
-	}
-	op_send(a, s);
-	return CALL_LATER;
+	return op_begin(a, c, s, ASOCK_OP_CONNECT, HELD_OP);
 }
 
 static int64_t call_connect(struct agent *a, struct call *c, struct asock *s, int fd)
@@ -668,13 +662,7 @@ static int64_t call_ioctl(struct agent *a, struct call *c, struct asock *s, int 
 
 /* ---- dispatch ---- */
 
-typedef int64_t (*call_fn)(struct agent *a, struct call *c, struct asock *s, int fd);
-
-static const struct {
-	int32_t nr;
-	bool waits_for_op; /* must not run while bind(), listen() or connect() is on its way */
-	call_fn fn;
-} calls[] = {
+static const struct call_row calls[] = {
 	{ SYS_setsockopt, false, call_setsockopt },  { SYS_getsockopt, false, call_getsockopt },
 	{ SYS_accept4, true, call_accept },          { SYS_accept, true, call_accept },
 	{ SYS_connect, true, call_connect },         { SYS_getsockname, true, call_getsockname },
@@ -685,20 +673,24 @@ static const struct {
 	{ SYS_recvmmsg, false, call_recv },          { SYS_ioctl, false, call_ioctl },
 };
 
-int64_t call_handle(struct agent *a, struct call *c, struct asock *s, int fd)
+int64_t call_dispatch(const struct call_row *rows, size_t cnt, struct agent *a, struct call *c,
+		      struct asock *s, int fd)
 {
-	if (s->dg && c->nr == SYS_ioctl)
-		return CALL_CONTINUE; /* memory of the pair, as Linux counts memory of the socket */
-	if (s->dg)
-		return dgram_handle(a, c, s, fd);
-	for (size_t i = 0; i < NS_ARRAY_LEN(calls); i++) {
-		if (calls[i].nr != c->nr)
+	for (size_t i = 0; i < cnt; i++) {
+		if (rows[i].nr != c->nr)
 			continue;
-		if (calls[i].waits_for_op && s->op != ASOCK_OP_NONE)
+		if (rows[i].waits_for_op && s->op != ASOCK_OP_NONE)
 			return hold(a, s, c, HELD_DEFERRED, 0);
-		return calls[i].fn(a, c, s, fd);
+		return rows[i].fn(a, c, s, fd);
 	}
 	return -ENOSYS; /* a profile that traps what we do not know; never the kernel's own way */
+}
+
+int64_t call_handle(struct agent *a, struct call *c, struct asock *s, int fd)
+{
+	if (s->dg)
+		return dgram_handle(a, c, s, fd);
+	return call_dispatch(calls, NS_ARRAY_LEN(calls), a, c, s, fd);
 }
 
 void held_timeout(struct held *h)

@@ -25,7 +25,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -54,22 +53,14 @@ int dgram_channel(struct agent *a)
 int dgram_pair(struct pair *ret_pair)
 {
 	int fds[2], off = 0, on = 1;
-	struct stat st;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds) < 0)
 		return -errno;
 	(void)setsockopt(fds[1], SOL_SOCKET, SO_PASSRIGHTS, &off, sizeof(off));
 	/* the worker tells an empty datagram, which has credentials, from the end, which has none */
-	if (setsockopt(fds[1], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0 ||
-	    fstat(fds[0], &st) < 0) {
-		int r = -errno;
-
-		close(fds[0]);
-		close(fds[1]);
-		return r;
-	}
-	*ret_pair = (struct pair){ .program = fds[0], .ours = fds[1], .ino = st.st_ino };
-	return 0;
+	return pair_set(ret_pair, fds,
+			setsockopt(fds[1], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0 ? -errno
+											 : 0);
 }
 
 /** open_send() - DGRAM_OPEN with a copy of our end. Return: 0 or negative errno */
@@ -265,18 +256,6 @@ void dgram_any_is_here(const struct asock *s, struct ns_addr *addr)
 				: (struct ns_addr){ { [15] = 1 } };
 }
 
-int64_t dgram_begin_op(struct agent *a, struct call *c, struct asock *s, enum asock_op op,
-		       enum held_kind kind)
-{
-	s->op = op;
-	if (!call_hold(a, s, c, kind, 0)) {
-		s->op = ASOCK_OP_NONE;
-		return -ENOBUFS;
-	}
-	op_send(a, s);
-	return CALL_LATER;
-}
-
 /** scope_bind() - a scope in an address binds the socket to that link. Return: 0, -EINVAL (it is bound to another, or has none) */
 static int scope_bind(struct agent *a, struct asock *s, const struct args_addr *addr)
 {
@@ -304,7 +283,7 @@ static int64_t dgram_bind(struct agent *a, struct call *c, struct asock *s, int 
 	if (r < 0)
 		return r;
 	s->op_ep = addr.ep;
-	return dgram_begin_op(a, c, s, ASOCK_OP_BIND, HELD_OP);
+	return op_begin(a, c, s, ASOCK_OP_BIND, HELD_OP);
 }
 
 static int64_t dgram_connect(struct agent *a, struct call *c, struct asock *s, int fd)
@@ -318,14 +297,14 @@ static int64_t dgram_connect(struct agent *a, struct call *c, struct asock *s, i
 		return r;
 	if (addr.is_unspec) {
 		s->dg->is_unconnecting = true;
-		return dgram_begin_op(a, c, s, ASOCK_OP_CONNECT, HELD_OP);
+		return op_begin(a, c, s, ASOCK_OP_CONNECT, HELD_OP);
 	}
 	r = scope_bind(a, s, &addr);
 	if (r < 0)
 		return r;
 	dgram_any_is_here(s, &addr.ep.addr);
 	s->op_ep = addr.ep;
-	return dgram_begin_op(a, c, s, ASOCK_OP_CONNECT, HELD_OP);
+	return op_begin(a, c, s, ASOCK_OP_CONNECT, HELD_OP);
 }
 
 static int64_t dgram_getpeername(struct agent *a, struct call *c, struct asock *s, int fd)
@@ -348,15 +327,19 @@ static int64_t not_for_datagrams(struct agent *a, struct call *c, struct asock *
 	return -EOPNOTSUPP;
 }
 
+/** dgram_ioctl() - SIOCOUTQ: memory of the pair, as Linux counts memory of the socket */
+static int64_t dgram_ioctl(struct agent *a, struct call *c, struct asock *s, int fd)
+{
+	(void)a;
+	(void)c;
+	(void)s;
+	(void)fd;
+	return CALL_CONTINUE;
+}
+
 /* ---- dispatch ---- */
 
-typedef int64_t (*dgram_fn)(struct agent *a, struct call *c, struct asock *s, int fd);
-
-static const struct {
-	int32_t nr;
-	bool waits_for_op;
-	dgram_fn fn;
-} calls[] = {
+static const struct call_row calls[] = {
 	{ SYS_recvfrom, false, dgram_recv },          { SYS_sendto, true, dgram_sendto },
 	{ SYS_recvmsg, false, dgram_recv },           { SYS_sendmsg, true, dgram_sendmsg },
 	{ SYS_recvmmsg, false, dgram_recv },          { SYS_sendmmsg, true, dgram_sendmmsg },
@@ -364,17 +347,10 @@ static const struct {
 	{ SYS_connect, true, dgram_connect },         { SYS_getsockname, true, call_getsockname },
 	{ SYS_getpeername, true, dgram_getpeername }, { SYS_bind, true, dgram_bind },
 	{ SYS_listen, false, not_for_datagrams },     { SYS_accept, false, not_for_datagrams },
-	{ SYS_accept4, false, not_for_datagrams },
+	{ SYS_accept4, false, not_for_datagrams },    { SYS_ioctl, false, dgram_ioctl },
 };
 
 int64_t dgram_handle(struct agent *a, struct call *c, struct asock *s, int fd)
 {
-	for (size_t i = 0; i < NS_ARRAY_LEN(calls); i++) {
-		if (calls[i].nr != c->nr)
-			continue;
-		if (calls[i].waits_for_op && s->op != ASOCK_OP_NONE)
-			return hold(a, s, c, HELD_DEFERRED, 0);
-		return calls[i].fn(a, c, s, fd);
-	}
-	return -ENOSYS;
+	return call_dispatch(calls, NS_ARRAY_LEN(calls), a, c, s, fd);
 }

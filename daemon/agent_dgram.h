@@ -45,9 +45,6 @@ struct adgram {
 
 /* ---- agent_dgram.c ---- */
 
-/** dgram_begin_op() - ask the worker, hold the call. Return: as a handler */
-int64_t dgram_begin_op(struct agent *a, struct call *c, struct asock *s, enum asock_op op,
-		       enum held_kind kind);
 /** dgram_any_is_here() - 0.0.0.0 and :: as a destination are this host */
 void dgram_any_is_here(const struct asock *s, struct ns_addr *addr);
 

@@ -112,7 +112,7 @@ static int64_t out_check(struct agent *a, struct call *c, struct asock *s,
 	if (!s->dg->is_bound) {
 		/* a port, by which getsockname() and the other end know us; the call is tried again */
 		s->op_ep = (struct ns_endpoint){ .addr = sock_any(s) };
-		return dgram_begin_op(a, c, s, ASOCK_OP_BIND, HELD_DEFERRED);
+		return op_begin(a, c, s, ASOCK_OP_BIND, HELD_DEFERRED);
 	}
 	if (!needs_check(s, o)) {
 		s->dg->is_asked = false;

@@ -137,6 +137,14 @@ struct agent {
 /* ---- agent.c ---- */
 
 struct mono agent_now(void);
+/**
+ * pair_set() - what becomes of the two descriptors of a new socketpair
+ * @fds:	The program's end and ours; closed on failure
+ * @err:	0, or the negative errno of what was to be done to them before
+ *
+ * Return: 0, then they are in @ret_pair, or negative errno
+ */
+ns_must_check int pair_set(struct pair *ret_pair, const int fds[2], int err);
 /** agent_pair_take() - a pair; both descriptors are the caller's. Return: 0 or negative errno */
 ns_must_check int agent_pair_take(struct agent *a, struct pair *ret_pair);
 /** agent_watch() - learn when the program closes the socket. Return: 0 or -ENOMEM */
@@ -217,6 +225,20 @@ int64_t call_getsockname(struct agent *a, struct call *c, struct asock *s, int f
 /** hold() - keep the call, or refuse it when there are too many. Return: as a handler */
 int64_t hold(struct agent *a, struct asock *s, const struct call *c, enum held_kind kind,
 	     uint64_t timeout_ns);
+/** op_begin() - ask the worker for @op and hold the call until it answers. Return: as a handler */
+int64_t op_begin(struct agent *a, struct call *c, struct asock *s, enum asock_op op,
+		 enum held_kind kind);
+
+/** struct call_row - who answers a trapped call on a socket */
+struct call_row {
+	int32_t nr;
+	bool waits_for_op; /* must not run while bind(), listen() or connect() is on its way */
+	int64_t (*fn)(struct agent *a, struct call *c, struct asock *s, int fd);
+};
+
+/** call_dispatch() - by a table of @cnt rows; what is in none is -ENOSYS. Return: as a handler */
+int64_t call_dispatch(const struct call_row *rows, size_t cnt, struct agent *a, struct call *c,
+		      struct asock *s, int fd);
 /** is_nonblocking() - O_NONBLOCK of a descriptor */
 bool is_nonblocking(int fd);
 

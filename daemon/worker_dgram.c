@@ -378,25 +378,6 @@ void wdgram_cork(struct wsock *s, bool is_on)
 
 /* ---- stack -> program ---- */
 
-static void on_writable(evutil_socket_t fd, short what, void *arg)
-{
-	struct wsock *s = arg;
-
-	(void)fd;
-	(void)what;
-	worker_begin_turn(s->worker);
-	s->is_wr_added = false;
-	wsock_mark_ready(s);
-}
-
-static void wait_writable(struct wsock *s)
-{
-	if (s->is_wr_added)
-		return;
-	event_assign(&s->wr, s->worker->base, s->fd, EV_WRITE, on_writable, s);
-	s->is_wr_added = event_add(&s->wr, NULL) == 0;
-}
-
 static void row_fill(struct ipc_dgram_row *row, const struct ns_dgram_rx *d,
 		     const struct ns_iov *iov)
 {
@@ -468,7 +449,7 @@ static int pair_write(struct wsock *s, struct mmsghdr *v, uint32_t cnt)
 	if (n >= 0)
 		return n;
 	if (errno == EAGAIN) {
-		wait_writable(s);
+		wsock_wait_writable(s);
 		return -EAGAIN;
 	}
 	return -errno;

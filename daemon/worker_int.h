@@ -201,6 +201,8 @@ bool wsock_events(struct worker *w);
 void wsock_mark_ready(struct wsock *s);
 /** wsock_on_readable() - event of a pair, @arg its wsock: octets, datagrams or an end are there; by level, or by edge after the program's EOF */
 void wsock_on_readable(evutil_socket_t fd, short what, void *arg);
+/** wsock_wait_writable() - pump it when its pair has room again */
+void wsock_wait_writable(struct wsock *s);
 /** wsock_pair_close() - our descriptor of the pair; the agent has its own */
 void wsock_pair_close(struct wsock *s);
 /** wsock_rd_wanted() - listen to the pair, or not */
@@ -216,11 +218,11 @@ void wdgram_open(struct worker *w, const struct ipc_dgram_open *b, int fd);
 ns_must_check int wdgram_bind(struct wsock *s, const struct ns_endpoint *local);
 /** wdgram_connect() - @remote NULL: undo */
 ns_must_check int wdgram_connect(struct wsock *s, const struct ns_endpoint *remote);
-/** wdgram_tx() - from a message */
 /** wdgram_settle() - what the program sent before is in the stack. Return: false when @s is gone */
 ns_must_check bool wdgram_settle(struct wsock *s);
 /** wdgram_cork() - UDP_CORK: what was sent before goes before, what was gathered goes when it ends */
 void wdgram_cork(struct wsock *s, bool is_on);
+/** wdgram_tx() - from a message */
 struct ns_dgram_tx wdgram_tx(const struct ipc_dgram_to *to);
 /** wdgram_pump() - both ways, as far as it goes; may free @s */
 void wdgram_pump(struct wsock *s);

@@ -446,7 +446,7 @@ static void on_pair_writable(evutil_socket_t fd, short what, void *arg)
 	wsock_mark_ready(s);
 }
 
-static void wait_writable(struct wsock *s)
+void wsock_wait_writable(struct wsock *s)
 {
 	short how = s->is_program_done ? EV_WRITE | EV_ET : EV_WRITE;
 
@@ -496,7 +496,7 @@ void wsock_urgent_done(struct wsock *s, int err)
 	if (err == 0)
 		ns_sock_recv_consume(s->worker->stack, s->sock, 1);
 	else if (err == -EAGAIN)
-		wait_writable(s);
+		wsock_wait_writable(s);
 	else
 		s->is_deaf = true;
 	wsock_mark_ready(s);
@@ -523,14 +523,14 @@ static void pump_down(struct wsock *s)
 			total += iov[i].len;
 		if (sendmmsg(s->fd, &m, 1, MSG_DONTWAIT) < 0) {
 			if (errno == EAGAIN)
-				wait_writable(s);
+				wsock_wait_writable(s);
 			else if (errno != EINTR)
 				s->is_deaf = true; /* closed or shut: the reading side will tell */
 			continue;
 		}
 		ns_sock_recv_consume(st, s->sock, m.msg_len);
 		if (m.msg_len < total)
-			wait_writable(s);
+			wsock_wait_writable(s);
 	}
 }
 
