@@ -23,3 +23,16 @@ void *vec_room(void *v, uint32_t cnt, uint32_t *cap, size_t size)
 	*cap = more;
 	return grown;
 }
+
+void *vec_insert(void *v, uint32_t *cnt, uint32_t *cap, size_t size, uint32_t place,
+		 const void *elem)
+{
+	uint8_t *grown = vec_room(v, *cnt, cap, size);
+
+	if (!grown)
+		return NULL;
+	memmove(grown + (place + 1) * size, grown + place * size, (*cnt - place) * size);
+	memcpy(grown + place * size, elem, size);
+	(*cnt)++;
+	return grown;
+}

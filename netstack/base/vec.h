@@ -16,3 +16,12 @@
  * Return: where the elements are now, the caller's to free; NULL without memory, then all is as it was
  */
 ns_must_check void *vec_room(void *v, uint32_t cnt, uint32_t *cap, size_t size);
+
+/**
+ * vec_insert() - a copy of @elem before the element @place (*@cnt: behind the last)
+ * @cnt:	Elements, one more afterwards
+ *
+ * The others and the result as for vec_room().
+ */
+ns_must_check void *vec_insert(void *v, uint32_t *cnt, uint32_t *cap, size_t size, uint32_t place,
+			       const void *elem);

@@ -80,19 +80,6 @@ bool addr4_is_subnet_known(const struct net *n, uint32_t link_id, const struct n
 	return false;
 }
 
-static int reserve(struct addr4_list *l)
-{
-	struct addr4 *v;
-
-	if (l->cnt >= ADDRS_MAX)
-		return -ENOSPC;
-	v = vec_room(l->v, l->cnt, &l->cap, sizeof(*v));
-	if (!v)
-		return -ENOMEM;
-	l->v = v;
-	return 0;
-}
-
 /* Where __inet_insert_ifa() puts it. */
 static uint32_t place_of(const struct addr4_list *l, const struct addr4 *a)
 {
@@ -109,15 +96,14 @@ static uint32_t place_of(const struct addr4_list *l, const struct addr4 *a)
 
 static int insert(struct addr4_list *l, const struct addr4 *a)
 {
-	uint32_t place;
-	int err = reserve(l);
+	struct addr4 *v;
 
-	if (err < 0)
-		return err;
-	place = place_of(l, a);
-	memmove(&l->v[place + 1], &l->v[place], (l->cnt - place) * sizeof(*a));
-	l->v[place] = *a;
-	l->cnt++;
+	if (l->cnt >= ADDRS_MAX)
+		return -ENOSPC;
+	v = vec_insert(l->v, &l->cnt, &l->cap, sizeof(*v), place_of(l, a), a);
+	if (!v)
+		return -ENOMEM;
+	l->v = v;
 	return 0;
 }
 

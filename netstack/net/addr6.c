@@ -147,35 +147,29 @@ static int scope_of(const struct ns_addr *a)
 	return SCOPE_GLOBAL;
 }
 
-static int reserve(struct addr6_list *l)
-{
-	struct addr6 *v;
-
-	if (l->cnt >= ADDRS_MAX)
-		return -ENOSPC;
-	v = vec_room(l->v, l->cnt, &l->cap, sizeof(*v));
-	if (!v)
-		return -ENOMEM;
-	l->v = v;
-	return 0;
-}
-
 /* Linux' order decides between equals: by link, the wider scope first, the newer first (ipv6_link_dev_addr()). */
-static int insert(struct addr6_list *l, const struct addr6 *a)
+static uint32_t place_of(const struct addr6_list *l, const struct addr6 *a)
 {
 	uint32_t place = 0;
-	int err = reserve(l);
 
-	if (err < 0)
-		return err;
 	while (place < l->cnt && l->v[place].link_id < a->link_id)
 		place++;
 	while (place < l->cnt && l->v[place].link_id == a->link_id &&
 	       scope_of(&l->v[place].addr) > scope_of(&a->addr))
 		place++;
-	memmove(&l->v[place + 1], &l->v[place], (l->cnt - place) * sizeof(*a));
-	l->v[place] = *a;
-	l->cnt++;
+	return place;
+}
+
+static int insert(struct addr6_list *l, const struct addr6 *a)
+{
+	struct addr6 *v;
+
+	if (l->cnt >= ADDRS_MAX)
+		return -ENOSPC;
+	v = vec_insert(l->v, &l->cnt, &l->cap, sizeof(*v), place_of(l, a), a);
+	if (!v)
+		return -ENOMEM;
+	l->v = v;
 	return 0;
 }
 

@@ -24,6 +24,7 @@
 #include "net/net_int.h"
 #include "wire/csum.h"
 #include "wire/icmp4.h"
+#include "wire/icmp6.h"
 #include "wire/ip4.h"
 
 enum {
@@ -175,25 +176,13 @@ static bool may_answer(const struct pkt *p, const struct ip_rx *ip)
 void icmp_error(struct net *n, const struct pkt *p, const struct ip_rx *ip, uint8_t type,
 		uint8_t code, struct mono now)
 {
-	auto_free(pkt) out = NULL;
+	const struct icmp6_hdr h = { .type = type, .code = code };
 	uint32_t hdr_len = (uint32_t)p->head - p->l3_off;
 	uint32_t max = ERROR_MAX - IP4_HDR_LEN - (uint32_t)sizeof(struct icmp4_hdr);
 	uint32_t len = ns_min_u(hdr_len + p->len, max);
-	struct icmp4_hdr *h;
 
-	if (!may_answer(p, ip))
-		return;
-	if (!icmp_may_send(n, &ip->src, now)) {
-		drop_count(n->core->stats, DROP_ICMP_RATE);
-		return;
-	}
-	out = pkt_new_tx(&n->core->pkts);
-	if (!out || icmp_add_payload(out, p, p->l3_off, len) < 0)
-		return;
-	h = PKT_PUSH(out, struct icmp4_hdr);
-	*h = (struct icmp4_hdr){ .type = type, .code = code };
-	if (icmp_send_back(n, take(out), ip, (uint8_t)(0xc0 | (ip->tos & 0x1e)), now) == 0)
-		stat_inc(n->core->stats, STAT_ICMP_ERRORS);
+	if (may_answer(p, ip))
+		icmp_send_error(n, p, len, ip, &h, (uint8_t)(0xc0 | (ip->tos & 0x1e)), now);
 }
 
 /** icmp_unreachable() - icmp_error() of type "unreachable"; @code: enum icmp4_unreach */

@@ -10,6 +10,7 @@
 #include "base/mono.h"
 #include "ns/addr.h"
 
+struct icmp6_hdr;
 struct icmp_err;
 struct ip_rx;
 struct net;
@@ -32,14 +33,12 @@ struct icmp_limit {
 };
 
 void icmp_limit_init(struct icmp_limit *lim);
-ns_must_check bool icmp_may_send(struct net *n, const struct ns_addr *to, struct mono now);
 /* ---- icmp_common.c: of both families ---- */
 
 enum { ICMP_QUOTE_MIN = 8 }; /* octets of transport an error must quote, RFC 792 */
 
-int icmp_add_payload(struct pkt *to, const struct pkt *from, uint32_t off, uint32_t len);
-int icmp_send_back(struct net *n, struct pkt *p, const struct ip_rx *ip, uint8_t tos,
-		   struct mono now);
+void icmp_send_error(struct net *n, const struct pkt *p, uint32_t len, const struct ip_rx *ip,
+		     const struct icmp6_hdr *h, uint8_t tos, struct mono now);
 ns_must_check enum drop icmp_echo_reply(struct net *n, const struct pkt *p, uint8_t type,
 					const struct ip_rx *ip, struct mono now);
 ns_must_check enum drop icmp_heard(struct net *n, struct pkt *p, const struct ip_rx *ip,

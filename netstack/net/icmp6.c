@@ -180,23 +180,11 @@ bool icmp6_is_error_inside(const struct pkt *p)
 void icmp6_error(struct net *n, const struct pkt *p, const struct ip_rx *ip,
 		 const struct icmp6_say *say, struct mono now)
 {
-	auto_free(pkt) out = NULL;
+	const struct icmp6_hdr h = { .type = say->type, .code = say->code, .arg = be32(say->arg) };
 	uint32_t len = ns_min_u((uint32_t)p->head - p->l3_off + p->len, QUOTE_MAX);
-	struct icmp6_hdr *h;
 
-	if ((ip->is_bcast && !say->is_for_groups) || ns_addr_is_any(&ip->src))
-		return;
-	if (!icmp_may_send(n, &ip->src, now)) {
-		drop_count(n->core->stats, DROP_ICMP_RATE);
-		return;
-	}
-	out = pkt_new_tx(&n->core->pkts);
-	if (!out || icmp_add_payload(out, p, p->l3_off, len) < 0)
-		return;
-	h = PKT_PUSH(out, struct icmp6_hdr);
-	*h = (struct icmp6_hdr){ .type = say->type, .code = say->code, .arg = be32(say->arg) };
-	if (icmp_send_back(n, take(out), ip, 0, now) == 0)
-		stat_inc(n->core->stats, STAT_ICMP_ERRORS);
+	if ((!ip->is_bcast || say->is_for_groups) && !ns_addr_is_any(&ip->src))
+		icmp_send_error(n, p, len, ip, &h, 0, now);
 }
 
 /**

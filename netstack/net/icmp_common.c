@@ -50,8 +50,8 @@ static bool has_credit(struct icmp_bucket *b, uint64_t interval_ns, uint64_t bur
 	return b->credit_ns >= interval_ns;
 }
 
-/** icmp_may_send() - does the limit let one more message of either family go to @to? It is charged then */
-bool icmp_may_send(struct net *n, const struct ns_addr *to, struct mono now)
+/** may_send() - does the limit let one more message of either family go to @to? It is charged then */
+static bool may_send(struct net *n, const struct ns_addr *to, struct mono now)
 {
 	struct icmp_limit *lim = &n->icmp_limit;
 	uint64_t h = hash_sip(&n->core->key, to->b, sizeof(to->b));
@@ -65,8 +65,8 @@ bool icmp_may_send(struct net *n, const struct ns_addr *to, struct mono now)
 	return true;
 }
 
-/** icmp_add_payload() - append @len octets of @from, @off octets into its buffer, by reference when it has a chunk. 0, -ENOSPC */
-int icmp_add_payload(struct pkt *to, const struct pkt *from, uint32_t off, uint32_t len)
+/** add_payload() - append @len octets of @from, @off octets into its buffer, by reference when it has a chunk. 0, -ENOSPC */
+static int add_payload(struct pkt *to, const struct pkt *from, uint32_t off, uint32_t len)
 {
 	if (from->lin)
 		return pkt_add_frag(to, from->lin, off, len);
@@ -77,7 +77,7 @@ int icmp_add_payload(struct pkt *to, const struct pkt *from, uint32_t off, uint3
 }
 
 /**
- * icmp_send_back() - checksum and out, back to where @ip came from
+ * send_back() - checksum and out, back to where @ip came from
  * @n:		IP layer
  * @p:		Packet, its head at the ICMP header; Consumes @p
  * @ip:		What IP knows of the packet that is answered
@@ -86,8 +86,8 @@ int icmp_add_payload(struct pkt *to, const struct pkt *from, uint32_t off, uint3
  *
  * Return: 0, -ENOBUFS when the link has no room, or what the route or the link say
  */
-int icmp_send_back(struct net *n, struct pkt *p, const struct ip_rx *ip, uint8_t tos,
-		   struct mono now)
+static int send_back(struct net *n, struct pkt *p, const struct ip_rx *ip, uint8_t tos,
+		     struct mono now)
 {
 	static const struct ns_addr any;
 	struct icmp4_hdr *h = (struct icmp4_hdr *)(void *)pkt_data(p);
@@ -114,6 +114,33 @@ int icmp_send_back(struct net *n, struct pkt *p, const struct ip_rx *ip, uint8_t
 }
 
 /**
+ * icmp_send_error() - an error of either family, if the limit lets it go
+ * @n:		IP layer
+ * @p:		Packet it is about, l3_off at its IP header; borrowed
+ * @len:	Octets of it to quote
+ * @ip:		What IP knows of it
+ * @h:		Header of ICMP or ICMPv6; the checksum is set here
+ * @tos:	Of the error
+ * @now:	Time
+ */
+void icmp_send_error(struct net *n, const struct pkt *p, uint32_t len, const struct ip_rx *ip,
+		     const struct icmp6_hdr *h, uint8_t tos, struct mono now)
+{
+	auto_free(pkt) out = NULL;
+
+	if (!may_send(n, &ip->src, now)) {
+		drop_count(n->core->stats, DROP_ICMP_RATE);
+		return;
+	}
+	out = pkt_new_tx(&n->core->pkts);
+	if (!out || add_payload(out, p, p->l3_off, len) < 0)
+		return;
+	*PKT_PUSH(out, struct icmp6_hdr) = *h;
+	if (send_back(n, take(out), ip, tos, now) == 0)
+		stat_inc(n->core->stats, STAT_ICMP_ERRORS);
+}
+
+/**
  * icmp_echo_reply() - answer an echo request with its own octets
  * @n:		IP layer
  * @p:		Packet, its head at the ICMP header, which is there; borrowed
@@ -133,13 +160,13 @@ enum drop icmp_echo_reply(struct net *n, const struct pkt *p, uint8_t type, cons
 	struct icmp4_hdr *h;
 	int r = 0;
 
-	if (ip->is_bcast && !icmp_may_send(n, &ip->src, now))
+	if (ip->is_bcast && !may_send(n, &ip->src, now))
 		return DROP_ICMP_RATE;
 	out = pkt_new_tx(&n->core->pkts);
 	if (!out)
 		return DROP_NO_MEMORY;
 	if (p->len > hdr_len)
-		r = icmp_add_payload(out, p, p->head + hdr_len, p->len - hdr_len);
+		r = add_payload(out, p, p->head + hdr_len, p->len - hdr_len);
 	for (uint32_t i = 0; r == 0 && i < p->frag_cnt; i++)
 		r = pkt_add_frag(out, p->frag[i].chunk, p->frag[i].off, p->frag[i].len);
 	if (r < 0)
@@ -148,7 +175,7 @@ enum drop icmp_echo_reply(struct net *n, const struct pkt *p, uint8_t type, cons
 	memcpy(h, pkt_data(p), sizeof(*h));
 	h->type = type;
 	h->code = 0;
-	if (icmp_send_back(n, take(out), ip, ip->tos, now) == 0)
+	if (send_back(n, take(out), ip, ip->tos, now) == 0)
 		stat_inc(n->core->stats, STAT_ICMP_ECHO_REPLIES);
 	return DROP_NONE;
 }

@@ -49,19 +49,7 @@ void tcp_cookie_init(struct tcp *t)
 
 static uint32_t hash(const struct hash_key *key, const struct demux_key *k, uint32_t minute)
 {
-	uint8_t buf[2 * sizeof(struct ns_addr) + 2 * sizeof(uint16_t) + sizeof(minute)];
-	uint8_t *at = buf;
-
-	memcpy(at, &k->local.addr, sizeof(k->local.addr));
-	at += sizeof(k->local.addr);
-	memcpy(at, &k->remote.addr, sizeof(k->remote.addr));
-	at += sizeof(k->remote.addr);
-	memcpy(at, &k->local.port, sizeof(k->local.port));
-	at += sizeof(k->local.port);
-	memcpy(at, &k->remote.port, sizeof(k->remote.port));
-	at += sizeof(k->remote.port);
-	memcpy(at, &minute, sizeof(minute));
-	return (uint32_t)hash_sip(key, buf, sizeof(buf));
+	return (uint32_t)tcp_tuple_hash(key, k, &minute, sizeof(minute));
 }
 
 static uint32_t minute_of(struct mono now)

@@ -439,5 +439,7 @@ void tcp_urg_out(const struct tcp_conn *c, struct tcp_emit *e);
 /* --- tcp_isn.c ----------------------------------------------------------------------------- */
 
 void tcp_isn_init(struct tcp *t);
+uint64_t tcp_tuple_hash(const struct hash_key *key, const struct demux_key *k, const void *more,
+			size_t len);
 struct seq tcp_isn(const struct tcp *t, const struct demux_key *k, struct mono now);
 uint32_t tcp_ts_offset(const struct tcp *t, const struct demux_key *k);

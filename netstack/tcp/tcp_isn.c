@@ -24,11 +24,19 @@ void tcp_isn_init(struct tcp *t)
 	env->random(env->ctx, &t->ts_key, sizeof(t->ts_key));
 }
 
-static uint64_t tuple_hash(const struct hash_key *key, const struct demux_key *k)
+/**
+ * tcp_tuple_hash() - a keyed hash of a four-tuple and of what else it is about
+ * @key:	Secret
+ * @k:		Who talks with whom
+ * @more:	Hashed behind them, @len octets, TCP_HASH_MORE at most
+ */
+uint64_t tcp_tuple_hash(const struct hash_key *key, const struct demux_key *k, const void *more,
+			size_t len)
 {
-	uint8_t buf[2 * sizeof(struct ns_addr) + 2 * sizeof(uint16_t)];
+	uint8_t buf[2 * sizeof(struct ns_addr) + 2 * sizeof(uint16_t) + TCP_HASH_MORE];
 	uint8_t *at = buf;
 
+	NS_BUG_ON(len > TCP_HASH_MORE);
 	memcpy(at, &k->local.addr, sizeof(k->local.addr));
 	at += sizeof(k->local.addr);
 	memcpy(at, &k->remote.addr, sizeof(k->remote.addr));
@@ -36,17 +44,21 @@ static uint64_t tuple_hash(const struct hash_key *key, const struct demux_key *k
 	memcpy(at, &k->local.port, sizeof(k->local.port));
 	at += sizeof(k->local.port);
 	memcpy(at, &k->remote.port, sizeof(k->remote.port));
-	return hash_sip(key, buf, sizeof(buf));
+	at += sizeof(k->remote.port);
+	if (len)
+		memcpy(at, more, len);
+	return hash_sip(key, buf, (size_t)(at - buf) + len);
 }
 
 /** tcp_isn() - RFC 6528 3: ISN = M + F(localip, localport, remoteip, remoteport, secretkey) */
 struct seq tcp_isn(const struct tcp *t, const struct demux_key *k, struct mono now)
 {
-	return seq((uint32_t)(now.ns / ISN_TICK_NS) + (uint32_t)tuple_hash(&t->isn_key, k));
+	return seq((uint32_t)(now.ns / ISN_TICK_NS) +
+		   (uint32_t)tcp_tuple_hash(&t->isn_key, k, NULL, 0));
 }
 
 /** tcp_ts_offset() - RFC 7323 5.4: where the connection's timestamp clock starts */
 uint32_t tcp_ts_offset(const struct tcp *t, const struct demux_key *k)
 {
-	return (uint32_t)tuple_hash(&t->ts_key, k);
+	return (uint32_t)tcp_tuple_hash(&t->ts_key, k, NULL, 0);
 }

@@ -19,6 +19,7 @@ enum {
 	TCP_EOR_MAX = 16,          /* ends of records among what was not sent yet */
 	TCP_REF_MIN = 16384,       /* an island takes larger payload by reference, copies smaller */
 	TCP_SUPER_MAX = 65536,     /* octets one transmission record grows to */
+	TCP_HASH_MORE = 8,         /* hashed behind a four-tuple at most */
 };
 
 /* Counts. */

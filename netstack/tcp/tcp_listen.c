@@ -249,11 +249,11 @@ static bool is_accept_queue_full(const struct tcp_listener *l)
 /* What a connection has from its listener (linux: everything sk_clone() copies). */
 static void inherit(struct tcp_conn *c, const struct tcp_conn *lc)
 {
-	c->congestion = lc->congestion;
 	uint32_t flags = TCP_F_NODELAY | TCP_F_CORK | TCP_F_KEEPALIVE | TCP_F_SNDBUF_FIXED |
 			 TCP_F_RCVBUF_FIXED | TCP_F_NO_QUICKACK | TCP_F_LINGER0;
 
 	c->flags |= lc->flags & flags;
+	c->congestion = lc->congestion;
 	c->bind.ifindex = lc->bind.ifindex;
 	c->sndbuf = lc->sndbuf;
 	c->rcvbuf = lc->rcvbuf;

@@ -144,18 +144,9 @@ static int set_congestion(struct tcp_conn *c, int value)
 	return 0;
 }
 
-/**
- * tcp_setopt() - transport_ops.setopt
- * @conn:	Connection in any state
- * @opt:	Option; those of datagrams are refused
- * @value:	In the units of enum ns_sockopt
- *
- * Return: 0, -EINVAL (out of range, or too late), -ENOENT (no such algorithm), -ENOPROTOOPT
- */
-int tcp_setopt(void *conn, enum ns_sockopt opt, int value)
+/* SOL_SOCKET, IPPROTO_IP and IPPROTO_IPV6. Return: as tcp_setopt() */
+static int set_sock(struct tcp_conn *c, enum ns_sockopt opt, int value)
 {
-	struct tcp_conn *c = conn;
-
 	switch ((int)opt) {
 	case NS_SO_V6ONLY:
 		return set_v6only(c, value);
@@ -189,6 +180,18 @@ int tcp_setopt(void *conn, enum ns_sockopt opt, int value)
 			return -EINVAL;
 		c->ip_opts[opt == NS_IPV6_UNICAST_HOPS].ttl = value == -1 ? 0 : (uint8_t)value;
 		return 0;
+	case NS_SO_MAX_PACING_RATE:
+		tcp_pace_set_max(c, value == -1 ? TCP_PACE_UNLIMITED : (uint32_t)value);
+		return 0;
+	default:
+		return -ENOPROTOOPT;
+	}
+}
+
+/* IPPROTO_TCP. Return: as tcp_setopt() */
+static int set_tcp(struct tcp_conn *c, enum ns_sockopt opt, int value)
+{
+	switch ((int)opt) {
 	case NS_TCP_NODELAY: /* tcp(7): an explicit flush of pending output, even with TCP_CORK */
 		c->is_flushing = value != 0;
 		return set_hold(c, TCP_F_NODELAY, value != 0);
@@ -237,12 +240,24 @@ int tcp_setopt(void *conn, enum ns_sockopt opt, int value)
 	case NS_TCP_FASTOPEN_CONNECT:
 		c->tfo.is_asked_for = value != 0;
 		return 0;
-	case NS_SO_MAX_PACING_RATE:
-		tcp_pace_set_max(c, value == -1 ? TCP_PACE_UNLIMITED : (uint32_t)value);
-		return 0;
-	default: /* of datagrams */
+	default:
 		return -ENOPROTOOPT;
 	}
+}
+
+/**
+ * tcp_setopt() - transport_ops.setopt
+ * @conn:	Connection in any state
+ * @opt:	Option; those of datagrams are refused
+ * @value:	In the units of enum ns_sockopt
+ *
+ * Return: 0, -EINVAL (out of range, or too late), -ENODEV, -ENOENT (no such algorithm), -ENOPROTOOPT
+ */
+int tcp_setopt(void *conn, enum ns_sockopt opt, int value)
+{
+	int r = set_sock(conn, opt, value);
+
+	return r == -ENOPROTOOPT ? set_tcp(conn, opt, value) : r;
 }
 
 static int seconds_of(uint64_t ns)
@@ -269,116 +284,134 @@ static int outq_of(const struct tcp_conn *c)
 	return (int)bytes_len(&c->sndq) + (tcp_has(c, TCP_F_FIN_QUEUED) && !tcp_fin_acked(c));
 }
 
-/** tcp_getopt() - transport_ops.getopt; as tcp_setopt() took it, or what is true by now. Return: 0, -ENOPROTOOPT */
-int tcp_getopt(void *conn, enum ns_sockopt opt, int *ret_value)
+static int ttl_of(const struct tcp_conn *c, bool is_v6)
 {
-	const struct tcp_conn *c = conn;
-	int v = 0;
+	int ttl = c->ip_opts[is_v6].ttl;
 
+	return ttl ? ttl : tcp_knob(c->t, NS_KNOB_ip_default_ttl);
+}
+
+/* SOL_SOCKET, IPPROTO_IP and IPPROTO_IPV6. Return: as tcp_getopt() */
+static int get_sock(const struct tcp_conn *c, enum ns_sockopt opt, int *ret_value)
+{
 	switch ((int)opt) {
 	case NS_SO_BINDTOIFINDEX:
-		v = (int)c->bind.ifindex;
-		break;
+		*ret_value = (int)c->bind.ifindex;
+		return 0;
 	case NS_SO_V6ONLY:
-		v = c->bind.is_v6 ? c->bind.is_v6only : -1;
-		break;
+		*ret_value = c->bind.is_v6 ? c->bind.is_v6only : -1;
+		return 0;
 	case NS_SO_REUSEADDR:
-		v = c->bind.reuseaddr;
-		break;
+		*ret_value = c->bind.reuseaddr;
+		return 0;
 	case NS_SO_REUSEPORT:
-		v = c->bind.reuseport;
-		break;
+		*ret_value = c->bind.reuseport;
+		return 0;
 	case NS_SO_KEEPALIVE:
-		v = tcp_has(c, TCP_F_KEEPALIVE);
-		break;
+		*ret_value = tcp_has(c, TCP_F_KEEPALIVE);
+		return 0;
 	case NS_SO_LINGER:
-		v = tcp_has(c, TCP_F_LINGER0) ? 0 : -1;
-		break;
+		*ret_value = tcp_has(c, TCP_F_LINGER0) ? 0 : -1;
+		return 0;
 	case NS_SO_SNDBUF:
-		v = (int)c->sndbuf;
-		break;
+		*ret_value = (int)c->sndbuf;
+		return 0;
 	case NS_SO_RCVBUF:
-		v = (int)c->rcvbuf;
-		break;
+		*ret_value = (int)c->rcvbuf;
+		return 0;
 	case NS_SO_PRIORITY_TOS:
 	case NS_IPV6_TCLASS:
-		v = c->ip_opts[opt == NS_IPV6_TCLASS].tos;
-		break;
+		*ret_value = c->ip_opts[opt == NS_IPV6_TCLASS].tos;
+		return 0;
 	case NS_SO_MARK:
-		v = (int)c->mark;
-		break;
+		*ret_value = (int)c->mark;
+		return 0;
 	case NS_SO_TTL:
 	case NS_IPV6_UNICAST_HOPS:
-		v = c->ip_opts[opt == NS_IPV6_UNICAST_HOPS].ttl;
-		v = v ? v : tcp_knob(c->t, NS_KNOB_ip_default_ttl);
-		break;
-	case NS_TCP_NODELAY:
-		v = tcp_has(c, TCP_F_NODELAY);
-		break;
-	case NS_TCP_CORK:
-		v = tcp_has(c, TCP_F_CORK);
-		break;
-	case NS_TCP_QUICKACK:
-		v = !tcp_has(c, TCP_F_PINGPONG | TCP_F_NO_QUICKACK);
-		break;
-	case NS_TCP_MAXSEG:
-		v = maxseg_of(c);
-		break;
+		*ret_value = ttl_of(c, opt == NS_IPV6_UNICAST_HOPS);
+		return 0;
 	case NS_IP_MTU:
 	case NS_IPV6_MTU:
 		if (!TCP_IN(c->state, TCPF_SYNCHRONISED))
 			return -ENOTCONN;
-		v = (int)(c->pmtu ? c->pmtu : c->dst.mtu);
-		break;
-	case NS_TCP_KEEPIDLE:
-		v = seconds_of(c->keepidle_ns);
-		break;
-	case NS_TCP_KEEPINTVL:
-		v = seconds_of(c->keepintvl_ns);
-		break;
-	case NS_TCP_KEEPCNT:
-		v = c->keepcnt;
-		break;
-	case NS_TCP_USER_TIMEOUT:
-		v = (int)(c->user_timeout_ns / NS_PER_MS);
-		break;
-	case NS_TCP_SYNCNT:
-		v = c->syncnt;
-		break;
-	case NS_TCP_LINGER2:
-		v = linger2_of(c);
-		break;
-	case NS_TCP_DEFER_ACCEPT:
-		v = seconds_of(c->defer_ns);
-		break;
-	case NS_TCP_WINDOW_CLAMP:
-		v = c->wnd_clamp == UINT32_MAX ? 0 : (int)c->wnd_clamp;
-		break;
-	case NS_TCP_NOTSENT_LOWAT:
-		v = (int)c->notsent_lowat; /* linux: -1 when not set */
-		break;
-	case NS_TCP_CONGESTION:
-		v = c->congestion;
-		break;
-	case NS_TCP_FASTOPEN:
-		v = (int)c->tfo.queue_max;
-		break;
-	case NS_TCP_FASTOPEN_CONNECT:
-		v = c->tfo.is_asked_for;
-		break;
-	case NS_TCP_OUTQ:
-		v = outq_of(c);
-		break;
-	case NS_TCP_OUTQNSD:
-		v = (int)tcp_unsent(c) +
-		    (tcp_has(c, TCP_F_FIN_QUEUED) && !tcp_has(c, TCP_F_FIN_SENT));
-		break;
+		*ret_value = (int)(c->pmtu ? c->pmtu : c->dst.mtu);
+		return 0;
 	case NS_SO_MAX_PACING_RATE:
-		v = c->pace.max_rate > UINT32_MAX ? -1 : (int)(uint32_t)c->pace.max_rate;
-		break;
+		*ret_value = c->pace.max_rate > UINT32_MAX ? -1 : (int)(uint32_t)c->pace.max_rate;
+		return 0;
 	default:
 		return -ENOPROTOOPT;
 	}
-	*ret_value = v;
-	return 0;
+}
+
+/* IPPROTO_TCP. Return: as tcp_getopt() */
+static int get_tcp(const struct tcp_conn *c, enum ns_sockopt opt, int *ret_value)
+{
+	switch ((int)opt) {
+	case NS_TCP_NODELAY:
+		*ret_value = tcp_has(c, TCP_F_NODELAY);
+		return 0;
+	case NS_TCP_CORK:
+		*ret_value = tcp_has(c, TCP_F_CORK);
+		return 0;
+	case NS_TCP_QUICKACK:
+		*ret_value = !tcp_has(c, TCP_F_PINGPONG | TCP_F_NO_QUICKACK);
+		return 0;
+	case NS_TCP_MAXSEG:
+		*ret_value = maxseg_of(c);
+		return 0;
+	case NS_TCP_KEEPIDLE:
+		*ret_value = seconds_of(c->keepidle_ns);
+		return 0;
+	case NS_TCP_KEEPINTVL:
+		*ret_value = seconds_of(c->keepintvl_ns);
+		return 0;
+	case NS_TCP_KEEPCNT:
+		*ret_value = c->keepcnt;
+		return 0;
+	case NS_TCP_USER_TIMEOUT:
+		*ret_value = (int)(c->user_timeout_ns / NS_PER_MS);
+		return 0;
+	case NS_TCP_SYNCNT:
+		*ret_value = c->syncnt;
+		return 0;
+	case NS_TCP_LINGER2:
+		*ret_value = linger2_of(c);
+		return 0;
+	case NS_TCP_DEFER_ACCEPT:
+		*ret_value = seconds_of(c->defer_ns);
+		return 0;
+	case NS_TCP_WINDOW_CLAMP:
+		*ret_value = c->wnd_clamp == UINT32_MAX ? 0 : (int)c->wnd_clamp;
+		return 0;
+	case NS_TCP_NOTSENT_LOWAT:
+		*ret_value = (int)c->notsent_lowat; /* linux: -1 when not set */
+		return 0;
+	case NS_TCP_CONGESTION:
+		*ret_value = c->congestion;
+		return 0;
+	case NS_TCP_FASTOPEN:
+		*ret_value = (int)c->tfo.queue_max;
+		return 0;
+	case NS_TCP_FASTOPEN_CONNECT:
+		*ret_value = c->tfo.is_asked_for;
+		return 0;
+	case NS_TCP_OUTQ:
+		*ret_value = outq_of(c);
+		return 0;
+	case NS_TCP_OUTQNSD:
+		*ret_value = (int)tcp_unsent(c) +
+			     (tcp_has(c, TCP_F_FIN_QUEUED) && !tcp_has(c, TCP_F_FIN_SENT));
+		return 0;
+	default:
+		return -ENOPROTOOPT;
+	}
+}
+
+/** tcp_getopt() - transport_ops.getopt; as tcp_setopt() took it, or what is true by now. Return: 0, -ENOTCONN, -ENOPROTOOPT */
+int tcp_getopt(void *conn, enum ns_sockopt opt, int *ret_value)
+{
+	int r = get_sock(conn, opt, ret_value);
+
+	return r == -ENOPROTOOPT ? get_tcp(conn, opt, ret_value) : r;
 }

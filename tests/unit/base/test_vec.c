@@ -37,6 +37,25 @@ START_TEST(vec_with_room_stays_where_it_is)
 }
 END_TEST
 
+START_TEST(vec_insert_moves_what_is_behind)
+{
+	static const uint32_t order[] = { 1, 3, 5 };
+	uint32_t *v = NULL, cnt = 0, cap = 0;
+
+	for (uint32_t i = 0; i < 3; i++) {
+		v = vec_insert(v, &cnt, &cap, sizeof(*v), cnt, &order[i]);
+		ck_assert_ptr_nonnull(v);
+	}
+	v = vec_insert(v, &cnt, &cap, sizeof(*v), 0, &(uint32_t){ 0 });
+	ck_assert_ptr_nonnull(v);
+	v = vec_insert(v, &cnt, &cap, sizeof(*v), 2, &(uint32_t){ 2 });
+	ck_assert_ptr_nonnull(v);
+	ck_assert_uint_eq(cnt, 5);
+	ck_assert_mem_eq(v, ((uint32_t[]){ 0, 1, 2, 3, 5 }), 5 * sizeof(*v));
+	free(v);
+}
+END_TEST
+
 Suite *vec_suite(void)
 {
 	Suite *s = suite_create("vec");
@@ -44,6 +63,7 @@ Suite *vec_suite(void)
 
 	tcase_add_test(tc, vec_keeps_what_is_in_it_while_it_grows);
 	tcase_add_test(tc, vec_with_room_stays_where_it_is);
+	tcase_add_test(tc, vec_insert_moves_what_is_behind);
 	suite_add_tcase(s, tc);
 	return s;
 }
