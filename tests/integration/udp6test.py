@@ -6,40 +6,21 @@ udp6.sh runs it twice, over the kernel and over sluice; the lines must be the sa
 (udp_peer.py) has an echo on 7201 of both families; nobody is at 7202. A look never prints a port that was
 chosen for it.
 """
-import errno
-import select
 import socket
 import struct
 import sys
 import time
 
+from looks import MSG_ERRQUEUE, PATIENCE, check, name_of, outcome, readable, run
+
 PEER, US, PEER4, US4 = sys.argv[1:5]
 ECHO, NOBODY = (PEER, 7201), (PEER, 7202)
 ECHO4 = ("::ffff:" + PEER4, 7201)
-PATIENCE = 5.0
-CHECKS = []
 SIX = socket.IPPROTO_IPV6
-MSG_ERRQUEUE = 0x2000
 RECVERR, MTU_DISCOVER, MTU, DONTFRAG, UNICAST_IF, MULTICAST_ALL = 25, 23, 24, 62, 76, 29
 BINDTODEVICE, BINDTOIFINDEX = 25, 62
 UDP, UDP_SEGMENT, UDP_GRO = 17, 103, 104
 SCOPE = socket.if_nametoindex("eth0")
-
-
-def check(func):
-    CHECKS.append(func)
-    return func
-
-
-def name_of(number):
-    return errno.errorcode.get(number, str(number))
-
-
-def outcome(func, *args):
-    try:
-        return func(*args)
-    except OSError as err:
-        return name_of(err.errno) if err.errno else "timed out"
 
 
 def six(**kw):
@@ -60,10 +41,6 @@ def who(address):
     """A sender by its role; the scope with it."""
     return {ECHO: "the echo", NOBODY: "nobody", ECHO4: "the echo by IPv4"}.get(
         address[:2], address[0]) if address else address, address[3] if address else None
-
-
-def readable(sock, seconds=PATIENCE):
-    return bool(select.select([sock], [], [], seconds)[0])
 
 
 def control_of(control):
@@ -403,17 +380,4 @@ def names_are_looked_up():
     return sorted({a[4][0] for a in socket.getaddrinfo("sluice.test", 80, type=socket.SOCK_DGRAM)})
 
 
-def main():
-    only = set(sys.argv[5:])
-    for func in CHECKS:
-        if only and func.__name__ not in only:
-            continue
-        try:
-            seen = func()
-        except BaseException as err:  # the line is the verdict
-            seen = f"{type(err).__name__}: {err}"
-        print(f"{func.__name__}: {seen}", flush=True)
-    print("done", flush=True)
-
-
-main()
+run(set(sys.argv[5:]))

@@ -9,7 +9,6 @@ that was chosen for it.
 import array
 import contextlib
 import ctypes
-import errno
 import fcntl
 import os
 import select
@@ -20,30 +19,13 @@ import termios
 import threading
 import time
 
+from looks import MSG_ERRQUEUE, PATIENCE, check, name_of, outcome, readable, run
+
 PEER = sys.argv[1]
 ECHO = (PEER, 7201)
 NOBODY = (PEER, 7202)
 US = sys.argv[2]
-PATIENCE = 5.0
-CHECKS = []
 IP_PKTINFO, IP_RECVERR, IP_MTU_DISCOVER, IP_RECVTOS, IP_RECVTTL = 8, 11, 10, 13, 12
-MSG_ERRQUEUE = 0x2000
-
-
-def check(func):
-    CHECKS.append(func)
-    return func
-
-
-def name_of(number):
-    return errno.errorcode.get(number, str(number))
-
-
-def outcome(func, *args):
-    try:
-        return func(*args)
-    except OSError as err:
-        return name_of(err.errno) if err.errno else "timed out"
 
 
 def udp(**kw):
@@ -61,10 +43,6 @@ def connected(address=ECHO):
 def who(address):
     """A sender by its role."""
     return {ECHO: "the echo", NOBODY: "nobody"}.get(address, address[0] if address else address)
-
-
-def readable(sock, seconds=PATIENCE):
-    return bool(select.select([sock], [], [], seconds)[0])
 
 
 @check
@@ -551,17 +529,4 @@ def five_hundred_in_order():
         return lost
 
 
-def main():
-    only = set(sys.argv[3:])
-    for func in CHECKS:
-        if only and func.__name__ not in only:
-            continue
-        try:
-            seen = func()
-        except BaseException as err:  # the line is the verdict
-            seen = f"{type(err).__name__}: {err}"
-        print(f"{func.__name__}: {seen}", flush=True)
-    print("done", flush=True)
-
-
-main()
+run(set(sys.argv[3:]))
