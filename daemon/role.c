@@ -5,10 +5,10 @@
 #include <stdlib.h>
 
 #include "config/options.h"
-#include "daemon/agent.h"
-#include "daemon/log.h"
-#include "daemon/monitor.h"
-#include "daemon/worker.h"
+#include "daemon/agent/agent.h"
+#include "daemon/common/log.h"
+#include "daemon/monitor/monitor.h"
+#include "daemon/worker/worker.h"
 
 int role_run(const struct sluice_config *cfg)
 {

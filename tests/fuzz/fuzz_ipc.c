@@ -2,7 +2,7 @@
 /* fuzz_ipc.c - the table that every message between the roles is held against */
 #include <stdlib.h>
 
-#include "daemon/ipc.h"
+#include "daemon/common/ipc.h"
 #include "fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

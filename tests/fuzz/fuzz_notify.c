@@ -4,7 +4,7 @@
 #include <limits.h>
 #include <sys/socket.h>
 
-#include "daemon/agent_args.h"
+#include "daemon/agent/agent_args.h"
 #include "fuzz/fuzz.h"
 
 enum {

@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "daemon/plan_diff.h"
+#include "daemon/common/plan_diff.h"
 #include "fuzz/fuzz.h"
 
 /* Steps from @a to @b: rows that go and come add up. */

@@ -35,10 +35,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "daemon/log.h"
-#include "daemon/nlraw.h"
-#include "daemon/plan_feed.h"
-#include "daemon/scrape.h"
+#include "daemon/common/log.h"
+#include "daemon/netconf/nlraw.h"
+#include "daemon/netconf/scrape.h"
+#include "daemon/worker/plan_feed.h"
 #include "support/prng.h"
 
 enum {

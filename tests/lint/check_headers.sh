@@ -8,7 +8,7 @@ set -euo pipefail
 
 # _int.h too: private is not the same as incomplete.
 headers() {
-	(cd "$1" && find netstack daemon config seccomp tests/support tests/unit -name '*.h' 2>/dev/null | sort) || true
+	(cd "$1" && find netstack daemon ctl config seccomp tests/support tests/unit -name '*.h' 2>/dev/null | sort) || true
 }
 
 check() {

@@ -9,6 +9,9 @@ import re
 
 import lintlib
 
+# What the daemon may know of the stack.
+STACK_SEEN = {"netstack/include/ns", "netstack/base", "netstack/buf", "netstack/wire"}
+
 # Folder of the including file: folders it may include besides its own. "ns" is netstack/include/ns.
 BELOW = {
     "netstack/include/ns": {"netstack/base"},
@@ -27,8 +30,14 @@ BELOW = {
     "seccomp": set(),
     # the public interface, the frames that drivers carry and the layouts that captures and logs read;
     # what a packet means is the stack's alone
-    "daemon": {"config", "seccomp", "netstack/include/ns", "netstack/base", "netstack/buf",
-               "netstack/wire"},
+    "daemon/common": {"seccomp"} | STACK_SEEN,
+    "daemon/netconf": {"daemon/common"} | STACK_SEEN,
+    "daemon/monitor": {"daemon/common", "daemon/netconf", "config", "seccomp"} | STACK_SEEN,
+    # a role knows no other role: what it has from one came in a message
+    "daemon/worker": {"daemon/common", "seccomp"} | STACK_SEEN,
+    "daemon/agent": {"daemon/common", "seccomp"} | STACK_SEEN,
+    "daemon": {"daemon/common", "daemon/monitor", "daemon/worker", "daemon/agent", "config"},
+    "ctl": {"config", "seccomp"},
 }
 
 # The public types that every layer of the stack may use; sock.h and stack.h are for net/ and above.
@@ -70,7 +79,7 @@ def judge(root, path, kind, name):
     if kind == "<":
         if folder.startswith("netstack") and name not in ISO_C:
             return f"netstack may not include <{name}>: it is pure"
-        if name == "seccomp.h" and folder not in ("seccomp", "daemon"):
+        if name == "seccomp.h" and folder not in ("seccomp", "daemon/agent", "ctl"):
             return f"<{name}> belongs to seccomp/"
         return None
     if "../" in name or name.startswith("./"):
@@ -109,14 +118,20 @@ PLANTED = [
      "may not include tcp/t_int.h"),
     (tree("netstack/net/a.h", "# include  <sys/socket.h>"), "it is pure"),
     (tree("netstack/net/a.c", "#include <time.h>"), "it is pure"),
-    (tree("netstack/net/a.c", '#include "daemon/log.h"', "daemon/log.h"), "may not include daemon/"),
+    (tree("netstack/net/a.c", '#include "daemon/common/log.h"', "daemon/common/log.h"),
+     "may not include daemon/"),
     (tree("netstack/net/a.c", '#include "../tcp/t.h"', "netstack/tcp/t.h"), "is relative"),
     (tree("netstack/net/a.c", '#include "net/none.h"'), "not a file of the project"),
     (tree("netstack/ip7/a.c", "#include <stdint.h>"), "is a new folder"),
-    (tree("daemon/a.c", '#include "tcp/tcp.h"', "netstack/tcp/tcp.h"), "may not include tcp/tcp.h"),
-    (tree("daemon/a.c", '#include "net/route.h"', "netstack/net/route.h"), "may not include net/"),
-    (tree("daemon/a.c", '#include "wire/vnet.h"', "netstack/wire/vnet.h"), None),
-    (tree("config/a.c", '#include "daemon/log.h"', "daemon/log.h"), "may not include daemon/log.h"),
+    (tree("daemon/agent/a.c", '#include "tcp/tcp.h"', "netstack/tcp/tcp.h"), "may not include tcp/tcp.h"),
+    (tree("daemon/worker/a.c", '#include "net/route.h"', "netstack/net/route.h"), "may not include net/"),
+    (tree("daemon/worker/a.c", '#include "wire/vnet.h"', "netstack/wire/vnet.h"), None),
+    (tree("config/a.c", '#include "daemon/common/log.h"', "daemon/common/log.h"),
+     "may not include daemon/common/log.h"),
+    (tree("daemon/worker/a.c", '#include "daemon/agent/agent.h"', "daemon/agent/agent.h"),
+     "daemon/worker may not include daemon/agent/agent.h"),
+    (tree("daemon/common/a.c", '#include "daemon/netconf/take.h"', "daemon/netconf/take.h"),
+     "daemon/common may not include daemon/netconf/take.h"),
     (tree("config/a.c", "#include <seccomp.h>"), "belongs to seccomp/"),
     (tree("seccomp/a.def", '#include "config/o.h"', "config/o.h"), "may not include config/o.h"),
 ]

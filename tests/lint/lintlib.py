@@ -6,7 +6,7 @@ import sys
 import tempfile
 
 # Folders whose C is shipped; tests are looked at only where a lint says so.
-SHIPPED = ("netstack", "daemon", "config", "seccomp")
+SHIPPED = ("netstack", "daemon", "ctl", "config", "seccomp")
 
 
 def files(root, folders, suffixes):

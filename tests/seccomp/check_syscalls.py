@@ -31,7 +31,7 @@ def table(top, role):
 def main():
     top = pathlib.Path(sys.argv[1])
     tables = {role: table(top, role) for role in ROLES}
-    sources = sorted((top / "daemon").glob("*.c"))
+    sources = sorted((top / "daemon").rglob("*.c"))
     known = {f.name for f in sources} | {f.name for f in (top / "seccomp").glob("*.c")}
     errors = []
     claims = 0

@@ -31,7 +31,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "daemon/sandbox.h"
+#include "daemon/common/sandbox.h"
 
 #define CHANNEL_FD 3
 #define NETNS_FD   4

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "daemon/agent_options.h"
+#include "daemon/agent/agent_options.h"
 #include "pdif.h"
 #include "world.h"
 

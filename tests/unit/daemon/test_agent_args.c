@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_agent_args.c - daemon/agent_args.c: arguments of trapped calls, as Linux checks them */
+/* test_agent_args.c - daemon/agent/agent_args.c: arguments of trapped calls, as Linux checks them */
 #include <check.h>
 #include <errno.h>
 #include <limits.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#include "daemon/agent_args.h"
+#include "daemon/agent/agent_args.h"
 
 /* The program's memory: readable and writable in [BASE, BASE + sizeof(ram)), nothing else is. */
 #define BASE 0x7f0000001000ull

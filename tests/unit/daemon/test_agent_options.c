@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_agent_options.c - daemon/agent_options.c against a TCP socket of the running kernel
+ * test_agent_options.c - daemon/agent/agent_options.c against a TCP socket of the running kernel
  *
  * The kernel is the judge: for each row of the table the same setsockopt() and getsockopt() are made on a
  * native socket and on the table, and errno, length and value must be the same. Where the table means
@@ -17,7 +17,7 @@
 
 #include <linux/tcp.h>
 
-#include "daemon/agent_options.h"
+#include "daemon/agent/agent_options.h"
 
 static struct aopt_values values;
 static int native;

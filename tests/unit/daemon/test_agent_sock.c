@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_agent_sock.c - daemon/agent_sock.c: the table of the container's sockets */
+/* test_agent_sock.c - daemon/agent/agent_sock.c: the table of the container's sockets */
 #include <check.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 
-#include "daemon/agent_sock.h"
+#include "daemon/agent/agent_sock.h"
 
 static struct asock_table table;
 static uint32_t freed;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_ipc.c - daemon/ipc.c: framing, table checks, descriptors, the queue */
+/* test_ipc.c - daemon/common/ipc.c: framing, table checks, descriptors, the queue */
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "daemon/ipc.h"
+#include "daemon/common/ipc.h"
 
 static struct ipc a, w; /* agent's and worker's end of one channel */
 

@@ -15,8 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "daemon/journal.h"
-#include "daemon/log.h"
+#include "daemon/common/log.h"
+#include "daemon/netconf/journal.h"
 
 static char state_dir[64];
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/knobs.h"
+#include "daemon/monitor/knobs.h"
 
 static struct knobs k;
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/listener.h"
+#include "daemon/monitor/listener.h"
 
 /* As runc 1.1 sends it, shortened. */
 static const char runc[] =

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "buf/pkt.h"
-#include "daemon/drv.h"
-#include "daemon/pcap.h"
+#include "daemon/common/pcap.h"
+#include "daemon/worker/drv.h"
 #include "support/pcapfile.h"
 #include "wire/vnet.h"
 

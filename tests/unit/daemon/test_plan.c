@@ -15,7 +15,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "daemon/plan.h"
+#include "daemon/common/plan.h"
 
 /* ---- random plans ---- */
 

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "daemon/plan_diff.h"
+#include "daemon/common/plan_diff.h"
 #include "support/prng.h"
 
 #define ROUNDS 3000
