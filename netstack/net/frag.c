@@ -14,7 +14,8 @@
  * frag4.c and frag6.c read the headers of a fragment, give the whole packet one header again, and
  * tell the sender of one that never became whole (struct frag_family).
  *
- * A fragment that was there already is ignored. One that overlaps otherwise, contradicts the packet's
+ * A fragment that was there already, with these octets and this length, is ignored: "exact duplicates" of
+ * RFC 8200 4.5; a part of one is none (Linux ignores it). One that overlaps otherwise, contradicts the packet's
  * end, or goes beyond 65535 octets kills its set (RFC 5722 4 and RFC 8200 4.5 ask it for IPv6; Linux
  * does the same for IPv4): the set stays as a tombstone, without buffer, until it is too old, so that
  * what comes later does not begin anew. What says of its ECN bits that it was not all one packet's
@@ -71,6 +72,7 @@ struct frag_set {
 	uint32_t total; /* octets of payload, 0: not known yet */
 	uint32_t got;   /* octets */
 	uint64_t have[UNITS_MAX / 64];
+	uint64_t starts[UNITS_MAX / 64]; /* where fragments begin */
 };
 
 void frags_init(struct frags *f)
@@ -216,6 +218,24 @@ static uint32_t units_there(const struct frag_set *s, const struct frag_piece *f
 	return cnt;
 }
 
+static bool has_start(const struct frag_set *s, uint32_t unit)
+{
+	return s->starts[unit / 64] >> (unit % 64) & 1;
+}
+
+/* Is what is there at @f's place one fragment, as long as @f? */
+static bool is_one(const struct frag_set *s, const struct frag_piece *f)
+{
+	uint32_t first = f->off / UNIT, end = (f->off + f->len + UNIT - 1) / UNIT;
+
+	if (!has_start(s, first))
+		return false;
+	for (uint32_t u = first + 1; u < end; u++)
+		if (has_start(s, u))
+			return false;
+	return end >= UNITS_MAX || has_start(s, end) || !(s->have[end / 64] >> (end % 64) & 1);
+}
+
 static bool is_same(const struct frag_set *s, const struct frag_piece *f, const struct pkt *p)
 {
 	const uint8_t *at = s->p->buf + DATA_OFF + f->off;
@@ -245,8 +265,8 @@ static enum drop set_check(const struct frag_set *s, const struct frag_piece *f,
 	if (f->is_bad || end > FRAG_LEN_MAX - counted_hdr(s->family, f))
 		return s->family->bad;
 	there = units_there(s, f);
-	if (there == (f->len + UNIT - 1) / UNIT && is_same(s, f, p) &&
-	    (!f->is_last || s->total == end))
+	if (there == (f->len + UNIT - 1) / UNIT && is_one(s, f) && is_same(s, f, p) &&
+	    (f->is_last ? s->total == end : !s->total || end <= s->total))
 		return DROP_FRAG_DUPLICATE;
 	if (there > 0)
 		return DROP_FRAG_OVERLAP;
@@ -263,6 +283,7 @@ static void set_put(struct frag_set *s, const struct frag_piece *f, const struct
 	NS_BUG_ON(!pkt_copy_out(p, f->hdr_len, data + f->off, f->len));
 	for (uint32_t u = f->off / UNIT; u < (f->off + f->len + UNIT - 1) / UNIT; u++)
 		s->have[u / 64] |= UINT64_C(1) << (u % 64);
+	s->starts[f->off / UNIT / 64] |= UINT64_C(1) << (f->off / UNIT % 64);
 	s->got += f->len;
 	s->ecn |= (uint8_t)(1u << (ip->tos & ECN_MASK));
 	s->end = ns_max_u(s->end, f->off + f->len);

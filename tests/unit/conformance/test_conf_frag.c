@@ -143,6 +143,15 @@ START_TEST(rfc5722_s4_an_overlap_kills_the_whole_packet)
 	piece(0, 1480, true, 8);
 	expect(dropped_silently(&f, "FRAG_OVERLAP"));
 	data[100] ^= 1;
+	/* a part of what is there, and one that takes it in */
+	put(0, 1480, true, 11);
+	piece(8, 16, true, 11);
+	expect(dropped_silently(&f, "FRAG_OVERLAP"));
+	piece(1480, 1520, false, 11);
+	expect(dropped_silently(&f, "FRAG_OVERLAP"));
+	put(1480, 8, true, 12);
+	piece(1472, 24, true, 12);
+	expect(dropped_silently(&f, "FRAG_OVERLAP"));
 	/* another identification is not touched */
 	put(0, 1480, true, 10);
 	put(1480, 1520, false, 10);

@@ -268,6 +268,10 @@ START_TEST(rfc8200_s4_5_a_duplicate_is_ignored)
 	dies(piece_of(r6_peer, 1, 0, 800, true), DROP_FRAG_DUPLICATE);
 	put(1, 800, 8, false);
 	expect_whole(1, 808);
+	put(2, 80, 80, true);
+	put(2, 160, 80, true);
+	put(2, 0, 80, true);
+	dies(piece_of(r6_peer, 2, 80, 80, true), DROP_FRAG_DUPLICATE);
 }
 END_TEST
 
@@ -283,6 +287,12 @@ START_TEST(rfc5722_s4_an_overlap_of_ipv6_kills_the_whole_packet)
 	piece_of(r6_peer, 2, 0, 800, true);
 	f[DATA + 5] ^= 1;
 	dies(DATA + 800, DROP_FRAG_OVERLAP);
+	/* no exact duplicates, though every octet is there already: a part of one, two in one */
+	put(4, 0, 800, true);
+	dies(piece_of(r6_peer, 4, 80, 80, true), DROP_FRAG_OVERLAP);
+	put(5, 0, 80, true);
+	put(5, 80, 80, true);
+	dies(piece_of(r6_peer, 5, 0, 160, true), DROP_FRAG_OVERLAP);
 	/* nobody is told, not even when time is over */
 	rig_pass(&rig, 61 * NS_PER_SEC);
 	ck_assert_uint_eq(rig.sent_cnt, 0);
