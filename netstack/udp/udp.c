@@ -197,16 +197,22 @@ static int check_family(const struct udp_sock *s, const struct ns_addr *a)
 	return ns_addr_is_v4(a) && s->bind.is_v6only ? -EINVAL : 0;
 }
 
-/* May a socket have this address? Groups and broadcast: to hear them alone. */
-static bool is_bindable(const struct udp *u, const struct ns_addr *a)
+/* May a socket have this address? Groups and broadcast: to hear them alone, which no echo is sent to. */
+static int check_bindable(const struct udp *u, const struct ns_addr *a)
 {
 	const struct ns_flow f = { .dst = *a };
 	struct dst d;
 	bool is_group, is_bcast;
 
-	if (ns_addr_is_any(a) || ns_addr_is_multicast(a) || net_is_local(u->net, a))
-		return true;
-	return net_route_dgram(u->net, &f, &d, &is_group, &is_bcast) == 0 && is_bcast;
+	if (ns_addr_is_any(a) || net_is_local(u->net, a))
+		return 0;
+	if (u->is_ping) /* linux ping_check_bind_addr() */
+		return ns_addr_is_multicast(a) && !ns_addr_is_v4(a) ? -EINVAL : -EADDRNOTAVAIL;
+	if (ns_addr_is_multicast(a))
+		return 0;
+	return net_route_dgram(u->net, &f, &d, &is_group, &is_bcast) == 0 && is_bcast
+		       ? 0
+		       : -EADDRNOTAVAIL;
 }
 
 static int sock_bind(void *c, const struct ns_endpoint *local)
@@ -220,14 +226,16 @@ static int sock_bind(void *c, const struct ns_endpoint *local)
 	r = check_family(s, &local->addr);
 	if (r < 0)
 		return r;
-	if (!is_bindable(s->udp, &local->addr))
-		return -EADDRNOTAVAIL;
+	r = check_bindable(s->udp, &local->addr);
+	if (r < 0)
+		return r;
 	if (!s->bind.is_v6 && ns_addr_is_any(&own.addr))
 		own.addr = ns_addr_v4(0);
 	r = claim(s, &own);
 	if (r == 0) {
 		s->has_user_port = local->port != 0;
 		s->has_user_addr = !ns_addr_is_any(&local->addr);
+		s->has_user_src = s->has_user_addr && net_is_local(s->udp->net, &local->addr);
 	}
 	return r;
 }
@@ -261,7 +269,7 @@ static int sock_connect(void *c, const struct ns_endpoint *remote)
 	struct ns_endpoint to;
 	struct dst d;
 	struct ns_flow flow;
-	struct ns_addr src = s->has_user_addr ? s->bind.local.addr : (struct ns_addr){ { 0 } };
+	struct ns_addr src = s->has_user_src ? s->bind.local.addr : (struct ns_addr){ { 0 } };
 	uint32_t ifindex = s->bind.ifindex;
 	bool is_group = false, is_bcast = false;
 	int r;
@@ -274,8 +282,6 @@ static int sock_connect(void *c, const struct ns_endpoint *remote)
 	f = udp_family_of(s, &to.addr);
 	if (ns_addr_is_multicast(&to.addr) && ns_addr_is_any(&src))
 		src = f->mcast_src;
-	if (ns_addr_is_multicast(&src))
-		src = (struct ns_addr){ { 0 } };
 	if (ns_addr_is_any(&src) && s->is_connected &&
 	    ns_addr_is_v4(&s->src) == ns_addr_is_v4(&to.addr))
 		src = s->src; /* linux keeps inet_saddr of the last connect() */

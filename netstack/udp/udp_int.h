@@ -84,6 +84,7 @@ struct udp_sock {
 	bool is_connected;
 	bool has_user_port; /* bind() named it: connect(NULL) keeps it */
 	bool has_user_addr;
+	bool has_user_src; /* that one is a source, too: no group, no broadcast (linux inet_saddr) */
 
 	struct list queue; /* struct udp_dgram, oldest first */
 	uint32_t queue_cnt, charge;

@@ -140,7 +140,7 @@ static int pick_src(const struct udp_sock *s, const struct ns_dgram_tx *tx, cons
 	if (!ns_addr_is_any(
 		    ret_src)) /* linux ip_route_output_key_hash_rcu(), ip6_datagram_send_ctl() */
 		return net_is_local(s->udp->net, ret_src) ? 0 : -EINVAL;
-	if (s->has_user_addr && !ns_addr_is_multicast(&s->bind.local.addr))
+	if (s->has_user_src)
 		*ret_src = s->bind.local.addr;
 	else if (
 		s->is_connected) /* linux keeps inet_saddr and np->saddr whatever the destination */
