@@ -158,6 +158,58 @@ bool is_flow_alive(struct rp_conn *c)
 	       s.ack == c->snd;
 }
 
+struct rp_conn conf_in_state(const char *state)
+{
+	struct rp_conn c;
+
+	if (!strcmp(state, "SYN-SENT")) {
+		static uint16_t port = 2100;
+
+		expect(rp_connect_begin(&rp, port++, &c));
+		return c;
+	}
+	if (!strcmp(state, "SYN-RECEIVED")) {
+		expect(rp_half_open(&rp, PORT, &(struct rp_syn){ 0 }, &c));
+		return c;
+	}
+	c = accepted();
+	if (!strcmp(state, "CLOSE-WAIT") || !strcmp(state, "LAST-ACK")) {
+		rp_seg(&c, &(struct tcp_in){ .flags = FL_ACK | FL_FIN });
+		c.snd++;
+	}
+	if (strcmp(state, "ESTABLISHED") != 0 && strcmp(state, "CLOSE-WAIT") != 0) {
+		ns_sock_shutdown_send(rp.stack, c.sock);
+		rp_turn(&rp);
+		rp_drop_out(&rp);
+	}
+	if (!strcmp(state, "CLOSING")) {
+		rp_seg(&c, &(struct tcp_in){ .flags = FL_ACK | FL_FIN });
+		c.snd++;
+		c.rcv++;
+	} else if (!strcmp(state, "FIN-WAIT-2") || !strcmp(state, "TIME-WAIT")) {
+		c.rcv++;
+		rp_ack(&c);
+	} else if (!strcmp(state, "LAST-ACK") || !strcmp(state, "FIN-WAIT-1")) {
+		c.rcv++;
+	}
+	if (!strcmp(state, "TIME-WAIT")) {
+		rp_seg(&c, &(struct tcp_in){ .flags = FL_ACK | FL_FIN });
+		c.snd++;
+	}
+	/* "FIN-WAIT-1", "LAST-ACK", "CLOSING": our FIN is out and not acknowledged: rcv - 1 is what was */
+	rp_drop_out(&rp);
+	expect(!strcmp(state_of(&c), state));
+	return c;
+}
+
+uint32_t conf_acked(const char *state)
+{
+	return !strcmp(state, "FIN-WAIT-1") || !strcmp(state, "LAST-ACK") ||
+			       !strcmp(state, "CLOSING")
+		       ? UINT32_MAX
+		       : 0;
+}
+
 void conf_setup(void)
 {
 	rp_init(&rp, &conf_config);

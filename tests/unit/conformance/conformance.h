@@ -62,6 +62,12 @@ struct rp_conn accepted(void);
 struct rp_conn accepted_with(const struct rp_syn *syn);
 /** state_of() - the state's name of a connection by the peer's port, "CLOSED" when there is none */
 const char *state_of(const struct rp_conn *c);
+/** EACH() - every index of an array */
+#define EACH(i_, a_) for (size_t i_ = 0; i_ < sizeof(a_) / sizeof((a_)[0]); i_++)
+/** conf_in_state() - a connection brought into @state, by its text in tcp_states.def; rcv counts our FIN once it left */
+struct rp_conn conf_in_state(const char *state);
+/** conf_acked() - what the peer has acknowledged so far in @state, relative to rcv */
+uint32_t conf_acked(const char *state);
 /** is_flow_alive() - data in and out of @c still work */
 bool is_flow_alive(struct rp_conn *c);
 

@@ -205,6 +205,7 @@ START_TEST(rfc1122_s4_2_3_9_unreachable_ends_syn_sent_with_its_errno)
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct rp_conn c;
+		struct seen s;
 		int err = 0;
 
 		expect(rp_connect_begin(&rp, (uint16_t)(2000 + i), &c));
@@ -212,6 +213,10 @@ START_TEST(rfc1122_s4_2_3_9_unreachable_ends_syn_sent_with_its_errno)
 		rp_inject(&rp, &f);
 		expect(rp_event(&rp, c.sock, NS_EV_ERR, &err));
 		expect(err == rows[i].err);
+		/* nothing is left: what the peer sends to it now is reset */
+		rp_seg(&c, &(struct tcp_in){ .flags = FL_ACK });
+		expect(rp_take(&rp, &s) && (s.flags & 0x3f) == FL_RST && s.seq == c.irs + 1);
+		expect_silence();
 		ns_sock_close(rp.stack, c.sock);
 		rp_turn(&rp);
 	}

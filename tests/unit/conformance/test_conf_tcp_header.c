@@ -80,6 +80,49 @@ START_TEST(rfc9293_s3_1_reserved_bits_are_ignored)
 }
 END_TEST
 
+/* RFC 9293 3.1: "must be zero in generated segments", whatever kind; and the urgent pointer says nothing without URG. */
+START_TEST(rfc9293_s3_1_reserved_bits_are_sent_as_zero)
+{
+	struct rp_conn c = accepted();
+	const struct frame *out;
+	uint32_t cnt = 0;
+
+	rp_send(&c, "abc", 3);
+	rp_seg(&c, &(struct tcp_in){ .flags = FL_ACK, .seq = 10, .data = "x", .data_len = 1 });
+	rp_wait(&rp, NS_PER_SEC);
+	ns_sock_shutdown_send(rp.stack, c.sock);
+	rp_turn(&rp);
+	ns_sock_abort(rp.stack, c.sock);
+	rp_turn(&rp);
+	frame_tcp(&f,
+		  &(struct way){ .src_mac = RP_PEER_MAC,
+				 .dst_mac = RP_STACK_MAC,
+				 .src = RP_PEER,
+				 .dst = RP_STACK,
+				 .sport = 7,
+				 .dport = 9 },
+		  &(struct tcp_in){ .flags = FL_SYN, .seq = 1 });
+	rp_inject(&rp, &f);
+	frame_tcp(&f,
+		  &(struct way){ .src_mac = RP_PEER_MAC,
+				 .dst_mac = RP_STACK_MAC,
+				 .src = RP_PEER,
+				 .dst = RP_STACK,
+				 .sport = 7,
+				 .dport = PORT },
+		  &(struct tcp_in){ .flags = FL_SYN, .seq = 1, .wnd = 9 });
+	rp_inject(&rp, &f);
+	while ((out = rp_take_raw(&rp)) != NULL) {
+		const uint8_t *tcp = out->b + ETH_LEN + IP4_LEN;
+
+		expect(!(tcp[12] & 0x0f) && !(tcp[13] & (FL_ECE | FL_CWR)));
+		expect(!(tcp[13] & FL_URG) && !tcp[18] && !tcp[19]);
+		cnt++;
+	}
+	expect(cnt >= 6);
+}
+END_TEST
+
 START_TEST(rfc9293_must_6_unknown_options_are_skipped)
 {
 	/* kinds 253, 254, TCP-AO (29), MD5 (19), MPTCP (30), user timeout (28), Fast Open (34) */
@@ -477,6 +520,7 @@ int main(void)
 	tcase_add_test(tc, tcp_header_shorter_than_20_octets_is_dropped);
 	tcase_add_test(tc, rfc9293_must_3_bad_checksum_is_dropped);
 	tcase_add_test(tc, rfc9293_s3_1_reserved_bits_are_ignored);
+	tcase_add_test(tc, rfc9293_s3_1_reserved_bits_are_sent_as_zero);
 	tcase_add_test(tc, rfc9293_must_6_unknown_options_are_skipped);
 	tcase_add_test(tc, tcp_syn_with_options_of_what_we_lack_opens_a_plain_connection);
 	tcase_add_test(tc, rfc9293_must_7_option_lengths_that_lie_are_survived);

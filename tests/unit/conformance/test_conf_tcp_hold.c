@@ -41,6 +41,32 @@ START_TEST(tcp_nodelay_flushes_what_a_cork_holds)
 }
 END_TEST
 
+/* gVisor's case: small writes make up a segment exactly, the rest waits; a window below a segment does not hold for ever. */
+START_TEST(tcp_cork_makes_full_segments_and_yields_to_a_small_window)
+{
+	struct rp_conn c = accepted();
+	struct seen s;
+
+	expect(ns_sock_setopt(rp.stack, c.sock, NS_TCP_CORK, 1) == 0);
+	put(&c, 11, false);
+	put(&c, 11, false);
+	expect_silence();
+	put(&c, 1461, false);
+	expect(rp_expect(&c, &s) && s.data_len == 1460);
+	expect_silence();
+	rp_ack(&c);
+	rp_wait(&rp, 250 * NS_PER_MS);
+	expect(rp_expect(&c, &s) && s.data_len == 23);
+	rp_seg(&c, &(struct tcp_in){ .flags = FL_ACK, .wnd = 22 });
+	put(&c, 11, false);
+	put(&c, 11, false);
+	rp_wait(&rp, 250 * NS_PER_MS);
+	expect(rp_expect(&c, &s) && s.data_len == 22);
+	expect_silence();
+	ns_sock_abort(rp.stack, c.sock);
+}
+END_TEST
+
 START_TEST(tcp_msg_more_holds_until_an_acknowledgement)
 {
 	struct rp_conn c = accepted();
@@ -216,6 +242,7 @@ int main(void)
 	TCase *tc = conf_case(s, "cork and more");
 
 	tcase_add_test(tc, tcp_nodelay_flushes_what_a_cork_holds);
+	tcase_add_test(tc, tcp_cork_makes_full_segments_and_yields_to_a_small_window);
 	tcase_add_test(tc, tcp_msg_more_holds_until_an_acknowledgement);
 	tcase_add_test(tc, tcp_msg_eor_keeps_records_apart);
 	tcase_add_test(tc, tcp_msg_eor_of_many_small_records_is_bounded);

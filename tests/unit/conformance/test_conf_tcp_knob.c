@@ -103,7 +103,9 @@ END_TEST
 
 START_TEST(tcp_knob_of_ports_bounds_what_is_chosen)
 {
+	struct ns_endpoint to = { ns_addr_v4(RP_PEER), 9000 };
 	struct rp_conn c;
+	ns_sock sock;
 
 	turn_knob(NS_KNOB_port_first, 40000);
 	turn_knob(NS_KNOB_port_last, 40001);
@@ -111,7 +113,9 @@ START_TEST(tcp_knob_of_ports_bounds_what_is_chosen)
 		expect(rp_connect_begin(&rp, 9000, &c));
 		expect(c.syn.way.sport == 40000 || c.syn.way.sport == 40001);
 	}
-	expect(!rp_connect_begin(&rp, 9000, &c)); /* both are taken towards this peer */
+	expect(ns_sock_open(rp.stack, &sock) == 0); /* both are taken towards this peer */
+	expect(ns_sock_connect(rp.stack, sock, &to, rp.now) == -EADDRNOTAVAIL);
+	ns_sock_close(rp.stack, sock);
 	expect(rp_connect_begin(&rp, 9001, &c));
 }
 END_TEST

@@ -61,6 +61,15 @@ START_TEST(rfc9293_s3_5_simultaneous_open)
 }
 END_TEST
 
+/* SEG.LEN: octets, and one each for SYN and FIN */
+static const struct {
+	uint8_t flags, len;
+	uint32_t takes;
+} closed_rows[] = {
+	{ FL_SYN, 0, 1 }, { FL_SYN, 3, 4 },          { FL_FIN, 0, 1 },
+	{ FL_PSH, 3, 3 }, { FL_SYN | FL_FIN, 3, 5 }, { 0, 0, 0 },
+};
+
 START_TEST(rfc9293_s3_10_7_1_closed_port_resets)
 {
 	struct way w = rp_way(1000, 81);
@@ -71,12 +80,17 @@ START_TEST(rfc9293_s3_10_7_1_closed_port_resets)
 	rp_inject(&rp, &f);
 	expect(rp_take(&rp, &s) && (s.flags & 0x3f) == (FL_RST | FL_ACK));
 	expect(s.seq == 0 && s.ack == 501 && s.way.sport == 81 && s.way.dport == 1000);
-	frame_tcp(&f, &w,
-		  &(struct tcp_in){
-			  .flags = FL_SYN | FL_FIN, .seq = 500, .data = "abc", .data_len = 3 });
-	rp_inject(&rp, &f);
-	if (rp_take(&rp, &s)) /* SYN|FIN may also die in silence */
-		expect((s.flags & FL_RST) && s.seq == 0 && s.ack == 505);
+	EACH(i, closed_rows)
+	{
+		frame_tcp(&f, &w,
+			  &(struct tcp_in){ .flags = closed_rows[i].flags,
+					    .seq = 500,
+					    .data = "abc",
+					    .data_len = closed_rows[i].len });
+		rp_inject(&rp, &f);
+		expect(rp_take(&rp, &s) && (s.flags & 0x3f) == (FL_RST | FL_ACK));
+		expect(s.seq == 0 && s.ack == 500 + closed_rows[i].takes);
+	}
 	/* with ACK: sequence of that ACK, no ACK */
 	frame_tcp(&f, &w, &(struct tcp_in){ .flags = FL_ACK, .seq = 500, .ack = 7777, .wnd = 9 });
 	rp_inject(&rp, &f);
@@ -563,6 +577,34 @@ START_TEST(rfc6056_s3_3_3_ephemeral_ports_are_unpredictable_and_distinct)
 }
 END_TEST
 
+/* RFC 5681 3.1, RFC 6928 2: one segment when the handshake was lost; linux tcp_init_transfer(): more than once. */
+START_TEST(rfc6928_s2_one_segment_after_a_handshake_that_was_lost)
+{
+	static uint8_t data[20000];
+
+	for (uint32_t lost = 0; lost <= 2; lost++) {
+		struct rp_conn c;
+		struct seen s;
+		uint32_t cnt = 0;
+
+		expect(rp_half_open(&rp, PORT, &(struct rp_syn){ 0 }, &c));
+		for (uint32_t i = 0; i < lost; i++) {
+			rp_wait(&rp, (1200 * NS_PER_MS) << i);
+			expect(rp_take(&rp, &s) && (s.flags & 0x3f) == (FL_SYN | FL_ACK));
+		}
+		rp_seg(&c, &(struct tcp_in){ .flags = FL_ACK });
+		expect(ns_sock_accept(rp.stack, listener, &c.sock) == 0);
+		rp_send(&c, data, sizeof(data));
+		while (rp_expect(&c, &s))
+			cnt += s.data_len == 1460;
+		expect(cnt == (lost < 2 ? 10 : 1));
+		ns_sock_abort(rp.stack, c.sock);
+		rp_turn(&rp);
+		rp_drop_out(&rp);
+	}
+}
+END_TEST
+
 START_TEST(tcp_connect_to_self_port_pair_is_no_trap)
 {
 	struct ns_endpoint at = { ns_addr_v4(RP_STACK), 9999 };
@@ -684,6 +726,7 @@ int main(void)
 	tcase_add_test(tc, rfc6528_isn_moves_with_the_clock_and_differs_by_connection);
 	tcase_add_test(tc, rfc6528_isn_of_one_four_tuple_grows);
 	tcase_add_test(tc, rfc6056_s3_3_3_ephemeral_ports_are_unpredictable_and_distinct);
+	tcase_add_test(tc, rfc6928_s2_one_segment_after_a_handshake_that_was_lost);
 	tcase_add_test(tc, tcp_connect_to_self_port_pair_is_no_trap);
 	tcase_add_test(tc, tcp_loop_link_carries_a_connection_and_nothing_leaves);
 	tcase_add_test(tc, rfc7323_s5_4_timestamp_clocks_differ_by_connection);

@@ -360,6 +360,7 @@ START_TEST(rfc1122_s4_1_3_3_errors_reach_the_connected_socket)
 	expect(e.to.port == DNS && !ns_dgram_take_error(rp.stack, s, &e));
 	/* soft ones, another peer's, and those about an unconnected socket are not told */
 	error_about(7000, DNS, 3, 1, 0);
+	error_about(7000, DNS, 11, 0, 0);
 	error_about(7000, DNS + 1, 3, 3, 0);
 	error_about(7001, DNS, 3, 3, 0);
 	expect(!ns_dgram_take_error(rp.stack, s, &e) && !ns_dgram_take_error(rp.stack, plain, &e));
