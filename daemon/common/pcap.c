@@ -115,7 +115,7 @@ static void ring_read(const struct pcap_shared *s, uint64_t pos, void *to, uint3
 }
 
 void pcap_ring_put(struct pcap_ring *r, uint32_t link_idx, bool is_tx, uint64_t when_ns,
-		   const struct pkt *p)
+		   const struct pkt *p, enum drop why)
 {
 	struct pcap_shared *s = r->shared;
 	struct pcap_record rec = {
@@ -124,8 +124,10 @@ void pcap_ring_put(struct pcap_ring *r, uint32_t link_idx, bool is_tx, uint64_t 
 		.when_ns = when_ns,
 		.link_idx = link_idx,
 		.is_tx = is_tx,
+		.why = why,
 	};
-	pcap_ring_judge(r, DROP_NONE); /* one that nobody judged */
+	if (!is_tx)
+		pcap_ring_judge(r, DROP_NONE); /* one that nobody judged */
 	uint64_t tail = atomic_load_explicit(&s->tail, memory_order_acquire);
 	uint64_t used = r->pos - tail;
 	uint64_t pos = r->pos + sizeof(rec);
@@ -148,10 +150,12 @@ void pcap_ring_put(struct pcap_ring *r, uint32_t link_idx, bool is_tx, uint64_t 
 		pos += len;
 		left -= len;
 	}
-	r->last_pos = r->pos;
+	if (!is_tx) {
+		r->last_pos = r->pos;
+		r->has_last = true;
+	}
 	r->pos += align8(sizeof(rec) + rec.len);
-	r->has_last = !is_tx;
-	if (is_tx)
+	if (!r->has_last)
 		atomic_store_explicit(&s->head, r->pos, memory_order_release);
 }
 

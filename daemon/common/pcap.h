@@ -14,7 +14,8 @@
  * The file is pcapng (draft-ietf-opsawg-pcapng): one interface description for each link, one
  * enhanced packet block a frame, with its direction in epb_flags. Super-frames are written as they
  * crossed the link, checksums as they were in memory: a partial one looks wrong to a reader, and is not.
- * A frame that the stack dropped has a comment (opt_comment) with the reason: its name, text and clause.
+ * A frame that the stack dropped, on its way in or out, has a comment (opt_comment) with the reason: its
+ * name, text and clause.
  *
  * Limits: frames are cut to PCAP_SNAP_LEN octets.
  */
@@ -52,13 +53,15 @@ void pcap_ring_unmap(struct pcap_ring *r);
 /**
  * pcap_ring_put() - worker: append @p from its Ethernet header on; no system call
  * @when_ns:	Nanoseconds since 1970
+ * @why:	Of one of ours: why it did not leave, or DROP_NONE
  *
- * A sent frame is there for the monitor at once, a received one when pcap_ring_judge() or the next frame comes.
+ * A sent frame is there for the monitor at once, a received one, and what was sent or lost in answer, when
+ * pcap_ring_judge() or the next received frame comes.
  */
 void pcap_ring_put(struct pcap_ring *r, uint32_t link_idx, bool is_tx, uint64_t when_ns,
-		   const struct pkt *p);
+		   const struct pkt *p, enum drop why);
 
-/** pcap_ring_judge() - worker: the frame put last was received, and died for this reason, or lives (DROP_NONE) */
+/** pcap_ring_judge() - worker: the frame received last died for this reason, or lives (DROP_NONE) */
 void pcap_ring_judge(struct pcap_ring *r, enum drop why);
 
 /** pcap_file_begin() - monitor: section header and one interface a link; false: see errno */

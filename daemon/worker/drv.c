@@ -31,6 +31,14 @@ void drv_done(struct drv *d)
 	d->fd = -1;
 }
 
+void drv_lost(void *drv, const struct pkt *p, enum drop why)
+{
+	struct drv *d = drv;
+
+	if (d->observe)
+		d->observe(d->ctx, p, true, why);
+}
+
 void drv_deliver(struct drv *d, struct pkt *p, uint32_t len, bool is_cut, struct mono now)
 {
 	enum drop why = DROP_NONE;
@@ -44,7 +52,7 @@ void drv_deliver(struct drv *d, struct pkt *p, uint32_t len, bool is_cut, struct
 	if (d->vnet_len)
 		why = vnet_pull(p, d->vnet_len);
 	if (d->observe)
-		d->observe(d->ctx, p, false);
+		d->observe(d->ctx, p, false, DROP_NONE);
 	if (why != DROP_NONE) {
 		d->cnt.rx_short++;
 		pkt_free(p);

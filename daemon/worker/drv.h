@@ -29,8 +29,11 @@ struct drv {
 	struct ns_stack *stack;
 	/** on_blocked() - the device has no room: call ns_link_writable() when it is writable */
 	void (*on_blocked)(void *ctx);
-	/** observe() - NULL, or told of every frame received and sent, from the Ethernet header on */
-	void (*observe)(void *ctx, const struct pkt *p, bool is_tx);
+	/**
+	 * observe() - NULL, or told of every frame received, sent, or lost on its way out (@why), from the
+	 * Ethernet header on
+	 */
+	void (*observe)(void *ctx, const struct pkt *p, bool is_tx, enum drop why);
 	/** judge() - with observe(): what became of the frame received last; enum drop */
 	void (*judge)(void *ctx, enum drop why);
 	void *ctx;
@@ -86,5 +89,7 @@ void drv_deliver(struct drv *d, struct pkt *p, uint32_t len, bool is_cut, struct
  * Return: iovecs set
  */
 uint32_t drv_iov(const struct drv *d, struct pkt *p, struct iovec *iov);
+/** drv_lost() - ns_link_ops.lost of both drivers: for who watches */
+void drv_lost(void *drv, const struct pkt *p, enum drop why);
 /** drv_unpush() - take the vnet header off again: the frame is the stack's */
 void drv_unpush(const struct drv *d, struct pkt *p);

@@ -139,13 +139,13 @@ static int packet_xmit(void *drv, struct pkt *const *pkts, uint32_t cnt)
 		d->cnt.tx_octets += pkt_len(pkts[i]);
 		d->cnt.tx_super += pkts[i]->gso_type != PKT_GSO_NONE;
 		if (d->observe)
-			d->observe(d->ctx, pkts[i], true);
+			d->observe(d->ctx, pkts[i], true, DROP_NONE);
 	}
 	return n;
 }
 
 const struct drv_kind drv_packet = {
 	.name = "packet",
-	.ops = { .xmit = packet_xmit },
+	.ops = { .xmit = packet_xmit, .lost = drv_lost },
 	.rx = packet_rx,
 };

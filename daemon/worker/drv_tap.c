@@ -79,13 +79,13 @@ static int tap_xmit(void *drv, struct pkt *const *pkts, uint32_t cnt)
 		d->cnt.tx_octets += pkt_len(pkts[i]);
 		d->cnt.tx_super += pkts[i]->gso_type != PKT_GSO_NONE;
 		if (d->observe)
-			d->observe(d->ctx, pkts[i], true);
+			d->observe(d->ctx, pkts[i], true, DROP_NONE);
 	}
 	return (int)i;
 }
 
 const struct drv_kind drv_tap = {
 	.name = "tap",
-	.ops = { .xmit = tap_xmit },
+	.ops = { .xmit = tap_xmit, .lost = drv_lost },
 	.rx = tap_rx,
 };

@@ -63,10 +63,16 @@ static void log_ip6(const struct wlink *l, const struct pkt *p, const char *dir,
 		   tcp.flags, be32_get(tcp.seq), be32_get(tcp.ack), be16_get(tcp.wnd), p->gso_size);
 }
 
-/* Asked for by --log-packets, so at the level that is shown by default. */
-static void log_frame(const struct wlink *l, const struct pkt *p, bool is_tx)
+static void log_why(const struct wlink *l, enum drop why)
 {
-	const char *dir = is_tx ? "sent" : "received";
+	if (why != DROP_NONE)
+		log_notice("%s dropped it: %s (%s)", l->name, drop_text(why), drop_name(why));
+}
+
+/* Asked for by --log-packets, so at the level that is shown by default. */
+static void log_frame(const struct wlink *l, const struct pkt *p, bool is_tx, enum drop why)
+{
+	const char *dir = !is_tx ? "received" : why == DROP_NONE ? "sent" : "lost";
 	struct eth_hdr eth;
 
 	if (!pkt_copy_out(p, 0, &eth, sizeof(eth)))
@@ -78,17 +84,18 @@ static void log_frame(const struct wlink *l, const struct pkt *p, bool is_tx)
 	else
 		log_notice("%s %s %u octets ethertype %#06x", l->name, dir, pkt_len(p),
 			   be16_get(eth.type));
+	log_why(l, why);
 }
 
-static void observe(void *ctx, const struct pkt *p, bool is_tx)
+static void observe(void *ctx, const struct pkt *p, bool is_tx, enum drop why)
 {
 	const struct wlink *l = ctx;
 	struct worker *w = l->worker;
 
 	if (w->pcap.shared)
-		pcap_ring_put(&w->pcap, (uint32_t)(l - w->links), is_tx, realtime_ns(), p);
+		pcap_ring_put(&w->pcap, (uint32_t)(l - w->links), is_tx, realtime_ns(), p, why);
 	if (w->has_log_packets)
-		log_frame(l, p, is_tx);
+		log_frame(l, p, is_tx, why);
 }
 
 static void judge(void *ctx, enum drop why)
@@ -98,8 +105,8 @@ static void judge(void *ctx, enum drop why)
 
 	if (w->pcap.shared)
 		pcap_ring_judge(&w->pcap, why);
-	if (w->has_log_packets && why != DROP_NONE)
-		log_notice("%s dropped it: %s (%s)", l->name, drop_text(why), drop_name(why));
+	if (w->has_log_packets)
+		log_why(l, why);
 }
 
 int worker_observe(struct worker *w, int pcap_fd, bool has_log_packets)

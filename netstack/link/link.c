@@ -112,6 +112,20 @@ void link_free(struct link *l)
 }
 
 /**
+ * link_lose() - a frame of ours does not leave: count it and tell who watches
+ * @l:		Link it was for
+ * @p:		From the Ethernet header on; Consumes @p
+ * @why:	Reason
+ */
+void link_lose(struct link *l, struct pkt *p, enum drop why)
+{
+	drop_count(l->stats, why);
+	if (l->config.ops && l->config.ops->lost)
+		l->config.ops->lost(l->config.drv, p, why);
+	pkt_free(p);
+}
+
+/**
  * link_output() - queue a frame
  * @l:	Link
  * @p:	Frame from the Ethernet header on (loop: from the IP header on); Consumes @p
@@ -121,13 +135,11 @@ void link_free(struct link *l)
 int link_output(struct link *l, struct pkt *p)
 {
 	if (ns_unlikely(!l->config.is_up)) {
-		drop_count(l->stats, DROP_LINK_DOWN);
-		pkt_free(p);
+		link_lose(l, p, DROP_LINK_DOWN);
 		return -ENETDOWN;
 	}
 	if (ns_unlikely(l->txq.cnt >= 2 * TXQ_FRAMES)) {
-		drop_count(l->stats, DROP_LINK_QUEUE);
-		pkt_free(p);
+		link_lose(l, p, DROP_LINK_QUEUE);
 		return -ENOBUFS;
 	}
 	l->txq_len += pkt_len(p);
@@ -189,17 +201,18 @@ bool link_takes_uso(const struct link *l, uint32_t len, uint32_t segs)
 	       len + ETH_HDR_LEN < l->config.gso_max_size;
 }
 
-static void lose_first(struct link *l, enum stat why)
+static void lose_first(struct link *l, enum drop why)
 {
-	stat_inc(l->stats, why);
-	pkt_free(pktq_pop(&l->ready));
+	link_lose(l, pktq_pop(&l->ready), why);
 }
 
+/* The device is down. */
 static void lose_all(struct link *l)
 {
-	stat_add(l->stats, STAT_LINK_TX_DOWN, l->ready.cnt + l->txq.cnt);
-	pktq_clear(&l->ready);
-	pktq_clear(&l->txq);
+	struct pkt *p;
+
+	while ((p = pktq_pop(&l->ready)) != NULL || (p = pktq_pop(&l->txq)) != NULL)
+		link_lose(l, p, DROP_LINK_DOWN);
 	l->txq_len = 0;
 }
 
@@ -236,8 +249,7 @@ static void fill_ready(struct link *l, uint32_t want)
 		if (l->ready.cnt > 0)
 			return; /* sending these gives packets back */
 		l->txq_len -= pkt_len(list_entry(l->txq.head.next, struct pkt, node));
-		pkt_free(pktq_pop(&l->txq));
-		drop_count(l->stats, DROP_NO_MEMORY);
+		link_lose(l, pktq_pop(&l->txq), DROP_NO_MEMORY);
 	}
 }
 
@@ -254,8 +266,9 @@ static void cut_first(struct link *l)
 		pktq_push(&pieces, p);
 	} else {
 		if (offload_cut(p, l->pkts, &pieces) < 0)
-			drop_count(l->stats, DROP_NO_MEMORY);
-		pkt_free(p);
+			link_lose(l, p, DROP_NO_MEMORY);
+		else
+			pkt_free(p);
 	}
 	list_splice(&pieces.head, &l->ready.head);
 	list_splice(&l->ready.head, &pieces.head);
@@ -303,17 +316,17 @@ static void on_error(struct link *l, int err)
 		}
 		if (err == -ENOBUFS)
 			trust_overload(&l->trust);
-		lose_first(l, STAT_LINK_TX_REFUSED);
+		lose_first(l, DROP_LINK_REFUSED);
 		break;
 	case EMSGSIZE:
-		lose_first(l, STAT_LINK_TX_TOO_LONG);
+		lose_first(l, DROP_LINK_TOO_LONG);
 		break;
 	case ENETDOWN:
 	case ENXIO:
 		lose_all(l);
 		break;
 	default:
-		lose_first(l, STAT_LINK_TX_REFUSED);
+		lose_first(l, DROP_LINK_REFUSED);
 		break;
 	}
 }

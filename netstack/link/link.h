@@ -46,6 +46,7 @@ void link_retire(struct link *l);
 void link_set_config(struct link *l, const struct ns_link_config *config);
 
 int link_output(struct link *l, struct pkt *p);
+void link_lose(struct link *l, struct pkt *p, enum drop why);
 uint32_t link_room(struct link *l);
 uint32_t link_gso_max(const struct link *l, uint32_t mss, uint32_t hdr_len);
 ns_must_check bool link_takes_uso(const struct link *l, uint32_t len, uint32_t segs);

@@ -320,7 +320,7 @@ int ip4_output(struct net *n, const struct dst *d, const struct ip_tx *given, st
 
 			return frag_output(n, &frag_ops, &j, p, now);
 		}
-		stat_inc(n->core->stats, STAT_LINK_TX_TOO_LONG);
+		drop_count(n->core->stats, DROP_LINK_TOO_LONG);
 		pkt_free(p);
 		return -EMSGSIZE;
 	}

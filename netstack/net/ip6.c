@@ -335,7 +335,7 @@ static int output_long(struct net *n, const struct dst *d, const struct ip_tx *i
 	struct frag_job j = { .d = d, .ip = ip };
 
 	if (pkt_len(p) > IP6_LEN_MAX || ip->dont_fragment || p->csum == PKT_CSUM_PARTIAL) {
-		stat_inc(n->core->stats, STAT_LINK_TX_TOO_LONG);
+		drop_count(n->core->stats, DROP_LINK_TOO_LONG);
 		pkt_free(p);
 		return -EMSGSIZE;
 	}

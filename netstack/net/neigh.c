@@ -39,6 +39,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "link/ether.h"
 #include "link/link.h"
 #include "net/proto.h"
 
@@ -171,11 +172,20 @@ const struct neigh *neigh_find(struct neigh_table *t, const struct link *l,
 	return find(t, l, addr);
 }
 
+/* A packet that waited, or would have, does not leave. Consumes @p. */
+static void lose(struct link *l, struct pkt *p, enum drop why)
+{
+	static const uint8_t nobody[ETH_ADDR_LEN];
+
+	ether_push_ip(l, p, nobody);
+	link_lose(l, p, why);
+}
+
 /* Each waiting packet is told to its transport and lost. */
 static void fail_queue(struct neigh *n, struct mono now)
 {
 	struct neigh_table *t = n->table;
-	const struct link *l = n->link;
+	struct link *l = n->link;
 	struct pktq q;
 	struct pkt *p;
 
@@ -184,15 +194,15 @@ static void fail_queue(struct neigh *n, struct mono now)
 	list_splice(&q.head, &n->queue.head);
 	n->queue.cnt = n->queue_len = 0;
 	while ((p = pktq_pop(&q)) != NULL) {
-		drop_count(t->core->stats, DROP_NEIGH_FAILED);
 		t->ops.failed(t->ctx, l, p, now);
-		pkt_free(p);
+		lose(l, p, DROP_NEIGH_FAILED);
 	}
 }
 
 static void neigh_del(struct neigh *n)
 {
 	struct neigh_table *t = n->table;
+	struct pkt *p;
 
 	if (t->last == n)
 		t->last = NULL;
@@ -202,9 +212,8 @@ static void neigh_del(struct neigh *n)
 		list_del(&n->lru);
 		t->dynamic_cnt--;
 	}
-	for (uint32_t i = 0; i < n->queue.cnt; i++)
-		drop_count(t->core->stats, DROP_NEIGH_QUEUE);
-	pktq_clear(&n->queue);
+	while ((p = pktq_pop(&n->queue)) != NULL)
+		lose(n->link, p, DROP_NEIGH_QUEUE);
 	pool_put(&t->pool, n);
 }
 
@@ -345,16 +354,13 @@ void neigh_table_free(struct neigh_table *t)
 
 static void enqueue(struct neigh *n, struct pkt *p)
 {
-	struct ns_stats *stats = n->table->core->stats;
-
 	n->queue_len += pkt_len(p);
 	pktq_push(&n->queue, p);
 	while (n->queue.cnt > 1 && (n->queue.cnt > QUEUE_FRAMES || n->queue_len > QUEUE_LEN)) {
 		struct pkt *oldest = pktq_pop(&n->queue);
 
 		n->queue_len -= pkt_len(oldest);
-		drop_count(stats, DROP_NEIGH_QUEUE);
-		pkt_free(oldest);
+		lose(n->link, oldest, DROP_NEIGH_QUEUE);
 	}
 }
 
@@ -394,8 +400,7 @@ int neigh_output(struct neigh_table *t, struct link *l, const struct ns_addr *ad
 	if (!n)
 		n = neigh_new(t, l, addr, NEIGH_INCOMPLETE, false);
 	if (ns_unlikely(!n)) {
-		drop_count(t->core->stats, DROP_NO_MEMORY);
-		pkt_free(p);
+		lose(l, p, DROP_NO_MEMORY);
 		return -ENOMEM;
 	}
 	touch(n);

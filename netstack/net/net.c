@@ -37,7 +37,6 @@ static void on_solicit(void *ctx, const struct neigh *ne, bool is_unicast, struc
 	arp_solicit(ctx, ne, is_unicast);
 }
 
-/* Not by the neighbour's family: an IPv4 packet may go to an IPv6 next hop (RFC 8950). */
 static bool is_packet_v6(const struct pkt *p)
 {
 	return *pkt_data(p) >> 4 == 6;
@@ -54,7 +53,7 @@ static void on_failed(void *ctx, const struct link *l, const struct pkt *p, stru
 static int on_xmit(void *ctx, struct link *l, const uint8_t mac[ETH_ADDR_LEN], struct pkt *p)
 {
 	(void)ctx;
-	ether_push(l, p, mac, is_packet_v6(p) ? ETH_TYPE_IP6 : ETH_TYPE_IP4);
+	ether_push_ip(l, p, mac);
 	return link_output(l, p);
 }
 

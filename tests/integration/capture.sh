@@ -27,8 +27,14 @@ lab_until 10 "a header that lies in the capture, with its reason" has "dropped: 
 lab_until 10 "a wrong checksum in the capture, with its reason" has "dropped: TCP_CSUM: "
 has "rx none" || lab_fail "no frame came in that was not dropped"
 has "tx none" || lab_fail "no frame went out"
+lab_start box sleep infinity
+status=0
+lab_exec box curl -s --connect-timeout 1 http://10.99.0.77/ >"$LAB_DIR/out" || status=$?
+lab_equal 28 "$status" "curl's status for an address where nobody is"
+lab_until 10 "a SYN that nobody's MAC was found for" has \
+	"tx dropped: NEIGH_FAILED: neighbour did not answer (RFC 826)"
 stats=$(lab_ctl stats)
-for reason in DROP_ARP_BAD DROP_IP4_BAD_HEADER DROP_TCP_CSUM; do
+for reason in DROP_ARP_BAD DROP_IP4_BAD_HEADER DROP_TCP_CSUM DROP_NEIGH_FAILED; do
 	[[ $stats =~ ${reason}[^0-9]*([0-9]+) && ${BASH_REMATCH[1]} -ge 1 ]] ||
 		lab_fail "sluicectl stats does not count $reason"
 done

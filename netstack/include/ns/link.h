@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/drop.h"
+
 struct pkt;
 struct ns_stack;
 
@@ -26,6 +28,11 @@ struct ns_link_ops {
 	 * device refuses this super-frame, -EMSGSIZE too long, -ENETDOWN/-ENXIO link is down
 	 */
 	int (*xmit)(void *drv, struct pkt *const *pkts, uint32_t cnt);
+	/**
+	 * lost() - NULL, or told of each frame of ours that xmit() never sees, or refused for good: counted already
+	 * @p:		From the Ethernet header on, borrowed until return; the destination is 0 where nobody knew it
+	 */
+	void (*lost)(void *drv, const struct pkt *p, enum drop why);
 };
 
 /** struct ns_link_config - one link as the plan has it */

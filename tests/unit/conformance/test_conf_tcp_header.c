@@ -360,7 +360,7 @@ START_TEST(rfc791_s3_2_a_link_of_68_octets_carries_a_connection)
 	expect(rp_send(&c, data, sizeof(data)) == sizeof(data));
 	rp_expect(&c, &s);
 	rp_wait(&rp, 2 * NS_PER_SEC); /* nothing is acknowledged: the timeout sends it again */
-	expect(moved("TCP_RTOS") >= 1 && moved("LINK_TX_TOO_LONG") == 0);
+	expect(moved("TCP_RTOS") >= 1 && moved("LINK_TOO_LONG") == 0);
 	while (sum < sizeof(data)) {
 		rp_ack(&c);
 		expect(rp_expect(&c, &s));
@@ -373,7 +373,7 @@ START_TEST(rfc791_s3_2_a_link_of_68_octets_carries_a_connection)
 				   .flags = FL_ACK, .seq = i * 20, .data = data, .data_len = 10 });
 	while (rp_expect(&c, &s))
 		;
-	expect(s.sack_cnt == 1 && moved("LINK_TX_TOO_LONG") == 0);
+	expect(s.sack_cnt == 1 && moved("LINK_TOO_LONG") == 0);
 	rp_data(&c, data, 70);
 	expect(rp_recv(&c, got, sizeof(got)) == 70);
 	ns_sock_abort(rp.stack, c.sock);

@@ -72,9 +72,9 @@ START_TEST(frames_come_out_as_pcapng_blocks_in_order)
 	uint64_t lost = 99;
 	struct pkt *a = frame(54, 1000, 0xaa), *b = frame(61, 0, 0xbb);
 
-	pcap_ring_put(&worker, 0, false, UINT64_C(0x1122334455667788), a);
+	pcap_ring_put(&worker, 0, false, UINT64_C(0x1122334455667788), a, DROP_NONE);
 	pcap_ring_judge(&worker, DROP_NONE);
-	pcap_ring_put(&worker, 1, true, 7, b);
+	pcap_ring_put(&worker, 1, true, 7, b, DROP_NONE);
 	ck_assert(pcap_file_begin(f, names, 2));
 
 	size_t at = len;
@@ -128,13 +128,13 @@ START_TEST(a_dropped_frame_says_why_and_others_say_nothing)
 	struct pcapng_frame f;
 	size_t len;
 
-	pcap_ring_put(&worker, 0, false, 1, p);
+	pcap_ring_put(&worker, 0, false, 1, p, DROP_NONE);
 	pcap_ring_judge(&worker, DROP_TCP_PAWS);
-	pcap_ring_put(&worker, 0, false, 2, p);
+	pcap_ring_put(&worker, 0, false, 2, p, DROP_NONE);
 	pcap_ring_judge(&worker, DROP_NONE);
-	pcap_ring_put(&worker, 0, true, 3, p);
+	pcap_ring_put(&worker, 0, true, 3, p, DROP_NONE);
 	pcap_ring_judge(&worker, DROP_TCP_PAWS); /* what was sent is nobody's to judge */
-	pcap_ring_put(&worker, 0, false, 4, p);
+	pcap_ring_put(&worker, 0, false, 4, p, DROP_NONE);
 
 	char *file = drained(&len);
 
@@ -159,7 +159,7 @@ START_TEST(every_reason_has_a_text_a_clause_and_room_in_a_comment)
 	for (int i = DROP_NONE + 1; i < DROP_COUNT; i++) {
 		ck_assert_msg(*drop_text((enum drop)i) && *drop_clause((enum drop)i), "%s",
 			      drop_name((enum drop)i));
-		pcap_ring_put(&worker, 0, false, 1, p);
+		pcap_ring_put(&worker, 0, false, 1, p, DROP_NONE);
 		pcap_ring_judge(&worker, (enum drop)i);
 	}
 
@@ -175,9 +175,33 @@ START_TEST(every_reason_has_a_text_a_clause_and_room_in_a_comment)
 }
 END_TEST
 
-static void put_in_ring(void *ctx, const struct pkt *p, bool is_tx)
+START_TEST(a_frame_of_ours_that_does_not_leave_says_why_and_leaves_the_received_one_its_own_reason)
 {
-	pcap_ring_put(ctx, 0, is_tx, 1, p);
+	struct pkt *in = frame(54, 7, 1), *out = frame(60, 9, 2);
+	struct pcapng_frame f;
+	size_t len;
+
+	pcap_ring_put(&worker, 0, true, 1, out, DROP_NEIGH_FAILED);
+	pcap_ring_put(&worker, 0, false, 2, in, DROP_NONE);
+	pcap_ring_put(&worker, 0, true, 3, out,
+		      DROP_LINK_QUEUE); /* what was received is answered */
+	pcap_ring_judge(&worker, DROP_TCP_PAWS);
+
+	char *file = drained(&len);
+
+	ck_assert(pcapng_read(file, len, 0, &f) && f.is_tx);
+	ck_assert_str_eq(f.comment, "dropped: NEIGH_FAILED: neighbour did not answer (RFC 826)");
+	ck_assert(pcapng_read(file, len, 1, &f) && f.is_rx && strstr(f.comment, "TCP_PAWS"));
+	ck_assert(pcapng_read(file, len, 2, &f) && f.is_tx && strstr(f.comment, "LINK_QUEUE"));
+	free(file);
+	pkt_free(in);
+	pkt_free(out);
+}
+END_TEST
+
+static void put_in_ring(void *ctx, const struct pkt *p, bool is_tx, enum drop why)
+{
+	pcap_ring_put(ctx, 0, is_tx, 1, p, why);
 }
 
 static void judge_in_ring(void *ctx, enum drop why)
@@ -271,7 +295,7 @@ START_TEST(full_ring_counts_and_goes_on)
 	/* Three times around, so that records cross the ring's end at many offsets. */
 	for (int round = 0; round < 3; round++) {
 		for (int i = 0; i < 200; i++, put++)
-			pcap_ring_put(&worker, 0, true, 1, p);
+			pcap_ring_put(&worker, 0, true, 1, p, DROP_NONE);
 
 		int r = pcap_file_drain(&monitor, f, 1, &lost);
 
@@ -319,6 +343,9 @@ int main(void)
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, frames_come_out_as_pcapng_blocks_in_order);
 	tcase_add_test(tc, a_dropped_frame_says_why_and_others_say_nothing);
+	tcase_add_test(
+		tc,
+		a_frame_of_ours_that_does_not_leave_says_why_and_leaves_the_received_one_its_own_reason);
 	tcase_add_test(tc, every_reason_has_a_text_a_clause_and_room_in_a_comment);
 	tcase_add_test(tc, what_the_stack_and_the_driver_drop_is_in_the_capture_with_its_reason);
 	tcase_add_test(tc, full_ring_counts_and_goes_on);

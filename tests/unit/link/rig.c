@@ -44,9 +44,17 @@ static int rig_xmit(void *drv, struct pkt *const *pkts, uint32_t cnt)
 	return (int)cnt;
 }
 
+static void rig_lost(void *drv, const struct pkt *p, enum drop why)
+{
+	struct rig *r = drv;
+
+	ck_assert_uint_gt(pkt_len(p), ETH_HDR_LEN);
+	r->lost[why]++;
+}
+
 void rig_init(struct rig *r, enum ns_gso_mode mode)
 {
-	static const struct ns_link_ops ops = { .xmit = rig_xmit };
+	static const struct ns_link_ops ops = { .xmit = rig_xmit, .lost = rig_lost };
 	struct ns_link_config c = {
 		.name = "eth0",
 		.mtu = 1500,

@@ -33,6 +33,7 @@ struct rig {
 	struct link *link;
 	struct rig_frame frames[RIG_FRAMES];
 	uint32_t frame_cnt;
+	uint32_t lost[DROP_COUNT];    /* told by ns_link_ops.lost */
 	uint32_t call_len[RIG_CALLS]; /* frames offered to each call */
 	uint32_t call_cnt;
 	/* what the driver says: errno for the next call, once; or for every super-frame */

@@ -307,12 +307,12 @@ START_TEST(a_plain_frame_that_is_refused_is_lost_alone_and_counted)
 {
 	static const struct {
 		int err;
-		enum stat stat;
+		enum drop why;
 	} rows[] = {
-		{ -EINVAL, STAT_LINK_TX_REFUSED },
-		{ -ENOBUFS, STAT_LINK_TX_REFUSED },
-		{ -EPERM, STAT_LINK_TX_REFUSED },
-		{ -EMSGSIZE, STAT_LINK_TX_TOO_LONG },
+		{ -EINVAL, DROP_LINK_REFUSED },
+		{ -ENOBUFS, DROP_LINK_REFUSED },
+		{ -EPERM, DROP_LINK_REFUSED },
+		{ -EMSGSIZE, DROP_LINK_TOO_LONG },
 	};
 
 	for (size_t i = 0; i < NS_ARRAY_LEN(rows); i++) {
@@ -321,7 +321,8 @@ START_TEST(a_plain_frame_that_is_refused_is_lost_alone_and_counted)
 		rig.next_err = rows[i].err;
 		link_flush(rig.link);
 		ck_assert_uint_eq(rig.frame_cnt, 2);
-		ck_assert_uint_eq(rig_stat(&rig, rows[i].stat), 1);
+		ck_assert_uint_eq(rig.stats.drop[rows[i].why], 1);
+		ck_assert_uint_eq(rig.lost[rows[i].why], 1);
 	}
 }
 END_TEST
@@ -333,7 +334,8 @@ START_TEST(a_device_that_is_down_loses_what_waits_and_lives_on)
 	rig.next_err = -ENETDOWN;
 	link_flush(rig.link);
 	ck_assert_uint_eq(rig.frame_cnt, 0);
-	ck_assert_uint_eq(rig_stat(&rig, STAT_LINK_TX_DOWN), 3);
+	ck_assert_uint_eq(rig.stats.drop[DROP_LINK_DOWN], 3);
+	ck_assert_uint_eq(rig.lost[DROP_LINK_DOWN], 3);
 	queue(1, 100);
 	link_flush(rig.link);
 	ck_assert_uint_eq(rig.frame_cnt, 1);
@@ -344,9 +346,10 @@ START_TEST(a_link_set_down_takes_no_frames_and_comes_back)
 {
 	queue(2, 100);
 	link_set_up(rig.link, false);
-	ck_assert_uint_eq(rig_stat(&rig, STAT_LINK_TX_DOWN), 2);
+	ck_assert_uint_eq(rig.stats.drop[DROP_LINK_DOWN], 2);
 	ck_assert_int_eq(link_output(rig.link, rig_super(&rig, 1, TCP_ACK)), -ENETDOWN);
-	ck_assert_uint_eq(rig.stats.drop[DROP_LINK_DOWN], 1);
+	ck_assert_uint_eq(rig.stats.drop[DROP_LINK_DOWN], 3);
+	ck_assert_uint_eq(rig.lost[DROP_LINK_DOWN], 3);
 	link_set_up(rig.link, true);
 	queue(1, 100);
 	link_flush(rig.link);

@@ -116,7 +116,7 @@ START_TEST(what_may_not_be_fragmented_is_refused)
 	ck_assert_int_eq(r6_send_as(&rig, r6_peer, 65535 - 8, false), 0);
 	ck_assert_uint_eq(rig.sent_cnt, (65535 + MAX_DATA / 8 * 8 - 1) / (MAX_DATA / 8 * 8));
 	ck_assert_int_eq(r6_send_as(&rig, r6_peer, 65536 - 8, false), -EMSGSIZE);
-	ck_assert_uint_eq(rig.stats.stat[STAT_LINK_TX_TOO_LONG], 2);
+	ck_assert_uint_eq(rig.stats.drop[DROP_LINK_TOO_LONG], 2);
 }
 END_TEST
 

@@ -360,7 +360,7 @@ START_TEST(what_fits_no_path_is_refused)
 	ck_assert_int_eq(rig_send(&rig, RIG_PEER, 1500 - 27, 1), -EMSGSIZE);
 	ck_assert_int_eq(rig_send(&rig, RIG_PEER, 65535 - 28, 45), 0);
 	ck_assert_int_eq(rig_send(&rig, RIG_PEER, 65535 - 27, 45), -EMSGSIZE);
-	ck_assert_uint_eq(rig.stats.stat[STAT_LINK_TX_TOO_LONG], 2);
+	ck_assert_uint_eq(rig.stats.drop[DROP_LINK_TOO_LONG], 2);
 }
 END_TEST
 

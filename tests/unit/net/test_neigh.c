@@ -15,7 +15,8 @@ static struct ns_env env;
 static struct ns_core core;
 static struct ns_stats stats;
 static struct neigh_table *t;
-static struct link link_1 = { .id = 1 }, *const l1 = &link_1;
+static struct link link_1 = { .id = 1, .stats = &stats }, *const l1 = &link_1;
+static uint32_t lost[DROP_COUNT];
 static struct mono now;
 static uint32_t asked_all, asked_one, failed, sent_cnt;
 static uint32_t sent_len[64];
@@ -57,14 +58,24 @@ static int on_xmit(void *ctx, struct link *l, const uint8_t mac[6], struct pkt *
 	return 0;
 }
 
+static void on_lost(void *drv, const struct pkt *p, enum drop why)
+{
+	(void)drv;
+	ck_assert_uint_gt(pkt_len(p), 14); /* with an Ethernet header, as a capture wants it */
+	lost[why]++;
+}
+
 static void setup(void)
 {
+	static const struct ns_link_ops link_ops = { .lost = on_lost };
 	static const struct neigh_ops ops = { .solicit = on_solicit,
 					      .failed = on_failed,
 					      .xmit = on_xmit };
 
 	memset(&core, 0, sizeof(core));
 	memset(&stats, 0, sizeof(stats));
+	memset(lost, 0, sizeof(lost));
+	link_1.config.ops = &link_ops;
 	env.random = zero_random;
 	core.env = &env;
 	core.stats = &stats;
@@ -172,6 +183,7 @@ START_TEST(three_requests_a_second_apart_then_every_packet_fails)
 	pass(1);
 	ck_assert_uint_eq(failed, 2);
 	ck_assert_uint_eq(stats.drop[DROP_NEIGH_FAILED], 2);
+	ck_assert_uint_eq(lost[DROP_NEIGH_FAILED], 2);
 	expect_state(1, NEIGH_FAILED);
 	pass(60 * NS_PER_SEC);
 	ck_assert_uint_eq(asked_all, 3);
@@ -201,6 +213,7 @@ START_TEST(the_queue_keeps_the_newest_sixty_four)
 	for (uint32_t i = 1; i <= 68; i++)
 		send(1, i);
 	ck_assert_uint_eq(stats.drop[DROP_NEIGH_QUEUE], 4);
+	ck_assert_uint_eq(lost[DROP_NEIGH_QUEUE], 4);
 	hear(1, mac_a, NEIGH_UPD_SOLICITED);
 	ck_assert_uint_eq(sent_cnt, 64);
 	ck_assert_uint_eq(sent_len[0], 5);
