@@ -81,6 +81,7 @@ static const struct field link_fields[] = {
 	U8(plan_link, vnet_hdr_len, 12),
 	BOOL(plan_link, has_uso),
 	BOOL(plan_link, has_software_gso),
+	U8(plan_link, rp_filter, 2),
 	U32(plan_link, tun_offload, UINT32_MAX),
 };
 

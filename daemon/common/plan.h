@@ -80,6 +80,7 @@ struct plan_link {
 	uint8_t vnet_hdr_len;  /* 0, 10 or 12 octets in front of every frame */
 	bool has_uso;          /* with PLAN_GSO_HW: datagrams of UDP_SEGMENT, too */
 	bool has_software_gso; /* what a link falls back to when hardware GSO is refused */
+	uint8_t rp_filter;     /* net.ipv4.conf.NAME.rp_filter: 0, 1 strict, 2 loose */
 	uint32_t tun_offload;  /* TUN_F_* the TAP accepted, what the peer may send us */
 };
 

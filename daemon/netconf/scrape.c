@@ -225,7 +225,7 @@ int scrape_watch_open(struct nlraw *watch, int netns_fd, bool has_neighs)
 {
 	static const int groups[] = { RTNLGRP_LINK,       RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR,
 				      RTNLGRP_IPV4_ROUTE, RTNLGRP_IPV6_ROUTE,  RTNLGRP_IPV4_RULE,
-				      RTNLGRP_IPV6_RULE };
+				      RTNLGRP_IPV6_RULE,  RTNLGRP_IPV4_NETCONF /* rp_filter */ };
 	int r = nlraw_open(watch, netns_fd);
 
 	for (size_t i = 0; r == 0 && i < sizeof(groups) / sizeof(groups[0]); i++)
@@ -581,6 +581,18 @@ static int sysctl_read(struct snapshot *s, const char *dir, const char *name)
 	return 0;
 }
 
+/* What the stack is told of a link's sysctls. */
+static void link_of_sysctls(struct plan_link *l, const struct snapshot *s, size_t from)
+{
+	char path[sizeof(s->sysctls->path)];
+
+	(void)snprintf(path, sizeof(path), "ipv4/conf/%s/rp_filter", l->name);
+	for (size_t i = from; i < s->sysctl_cnt; i++)
+		if (strcmp(s->sysctls[i].path, path) == 0 && s->sysctls[i].value[0] >= '0' &&
+		    s->sysctls[i].value[0] <= '2')
+			l->rp_filter = (uint8_t)(s->sysctls[i].value[0] - '0');
+}
+
 static int sysctls_of_dir(struct snapshot *s, const char *dir)
 {
 	const struct dirent *d;
@@ -606,7 +618,8 @@ static int sysctls_read(void *ctx)
 	int r = 0;
 
 	for (size_t i = 0; i < s->plan.link_cnt; i++) {
-		const struct plan_link *l = &s->plan.links[i];
+		struct plan_link *l = &s->plan.links[i];
+		size_t from = s->sysctl_cnt;
 
 		/* "/" cannot be in a name; a link called ".." cannot exist either. */
 		if (l->flags & IFF_LOOPBACK)
@@ -617,6 +630,7 @@ static int sysctls_read(void *ctx)
 			(void)snprintf(dir, sizeof(dir), "%s/%s", trees[t], l->name);
 			r = sysctls_of_dir(s, dir);
 		}
+		link_of_sysctls(l, s, from);
 	}
 	return r;
 }

@@ -170,6 +170,8 @@ static void decoy_follow(struct takeover *t, size_t i, struct plan_link *l,
 		l->gso_ipv4_max_size = now->gso_ipv4_max_size;
 	if (now->gso_max_segs != seen->gso_max_segs)
 		l->gso_max_segs = now->gso_max_segs;
+	if (now->rp_filter != seen->rp_filter)
+		l->rp_filter = now->rp_filter;
 	if (is_moved && l->driver == PLAN_DRIVER_PACKET && ((now->flags ^ seen->flags) & IFF_UP))
 		(void)nlraw_send(&t->keep,
 				 rtlink_request(t->kept_ifindex[i], now->flags & IFF_UP, IFF_UP));

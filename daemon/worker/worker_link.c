@@ -94,6 +94,7 @@ static struct ns_link_config link_config(const struct plan_link *pl)
 				    .is_up = pl->flags & IFF_UP,
 				    .is_noarp = pl->flags & IFF_NOARP,
 				    .is_multicast = pl->flags & IFF_MULTICAST,
+				    .rp_filter = pl->rp_filter,
 				    .gso = gso_mode(pl),
 				    .has_uso = pl->has_uso,
 				    .is_sw_gso_off = !pl->has_software_gso,

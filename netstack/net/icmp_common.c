@@ -94,7 +94,9 @@ static int send_back(struct net *n, struct pkt *p, const struct ip_rx *ip, uint8
 	bool is_v4 = ns_addr_is_v4(&ip->src);
 	struct ip_tx out = { .dst = ip->src, .tos = tos };
 	struct dst d;
-	int r = net_route(n, &ip->src, ns_addr_is_multicast(&ip->dst) ? &any : &ip->dst, &d);
+	int r = net_route(n, &ip->src,
+			  ns_addr_is_multicast(&ip->dst) || ip->is_dst_foreign ? &any : &ip->dst,
+			  &d);
 	uint32_t sum = 0;
 
 	if (r == 0 && net_dst_room(n, &d) == 0)

@@ -5,9 +5,8 @@
  * Theory of operation
  *
  * Input is a row of checks, each with its own drop reason: header, checksum, source, destination,
- * options, fragment; what survives goes to the transport with its addresses in an ip_rx. A packet is
- * ours if the local routing table says so, whatever link it came by (the weak model of RFC 1122
- * 3.3.4.2, as Linux). Loopback addresses are only believed from the loop link.
+ * options, fragment; what survives goes to the transport with its addresses in an ip_rx. Where it may
+ * come from and whether it is ours: route_in.c.
  *
  * Fragments go through frag.c, and what it puts together goes on as if it had come in one piece.
  *
@@ -27,6 +26,7 @@
 #include "link/ether.h"
 #include "net/frag_out.h"
 #include "net/net_int.h"
+#include "net/route_in.h"
 #include "wire/csum.h"
 #include "wire/icmp4.h"
 #include "wire/ip4.h"
@@ -58,44 +58,6 @@ static uint16_t id_take(struct net *n, const struct ip_tx *ip, uint16_t segs)
 	id = ids->next[ids->last_idx];
 	ids->next[ids->last_idx] = (uint16_t)(id + (segs ? segs : 1));
 	return id;
-}
-
-static bool is_in(uint32_t addr, uint32_t net, uint32_t bits)
-{
-	return (addr ^ net) >> (32 - bits) == 0;
-}
-
-/* RFC 1122 3.2.1.3, RFC 6890: no host may send from there; from the wire we may not either. */
-static bool is_bad_src(const struct net *n, const struct link *l, const struct ns_addr *a)
-{
-	uint32_t v4 = ns_addr_to_v4(a);
-
-	if (is_in(v4, 0, 8) || is_in(v4, 0xe0000000, 4) || v4 == UINT32_MAX)
-		return true;
-	if (l->is_loop)
-		return false;
-	return is_in(v4, 0x7f000000, 8) || route_find_local(&n->routes, a) != NULL;
-}
-
-/* Sets @ret_is_bcast; false: not for us. */
-static bool is_for_us(const struct net *n, const struct link *l, const struct ns_addr *a,
-		      bool *ret_is_bcast)
-{
-	uint32_t v4 = ns_addr_to_v4(a);
-	const struct ns_route *r;
-
-	if (v4 == UINT32_MAX || ns_addr_is_multicast(a)) {
-		*ret_is_bcast = true;
-		return true;
-	}
-	if (is_in(v4, 0x7f000000, 8) && !l->is_loop)
-		return false;
-	r = route_find_local(&n->routes, a);
-	if (!r || (r->type != NS_ROUTE_LOCAL && r->type != NS_ROUTE_BROADCAST))
-		return false;
-	if (r->type == NS_ROUTE_BROADCAST)
-		*ret_is_bcast = true;
-	return true;
 }
 
 /* RFC 791 3.1, RFC 7126: options are walked for their lengths and refused when they route. */
@@ -158,13 +120,13 @@ static enum drop deliver(struct net *n, struct pkt *p, const struct ip_rx *ip, s
 	return DROP_IP_PROTO;
 }
 
-static enum drop check_packet(const struct net *n, struct link *l, const struct ip4_hdr *h,
+static enum drop check_packet(const struct net *n, const struct pkt *p, const struct ip4_hdr *h,
 			      struct ip_rx *ip)
 {
-	if (is_bad_src(n, l, &ip->src))
-		return DROP_IP4_BAD_SRC;
-	if (!is_for_us(n, l, &ip->dst, &ip->is_bcast))
-		return DROP_IP4_NOT_US;
+	enum drop why = route_input4(n, p, ip);
+
+	if (why != DROP_NONE)
+		return why;
 	if (ip4_hdr_len(h) > sizeof(*h) &&
 	    !are_options_ok((const uint8_t *)(h + 1), ip4_hdr_len(h) - (uint32_t)sizeof(*h)))
 		return DROP_IP4_OPTIONS;
@@ -200,7 +162,7 @@ enum drop ip4_input(struct net *n, struct link *l, struct pkt *p, bool is_bcast,
 		.tos = h->tos,
 		.is_bcast = is_bcast,
 	};
-	why = check_packet(n, l, h, &ip);
+	why = check_packet(n, p, h, &ip);
 	if (why != DROP_NONE)
 		return why;
 	if (ns_unlikely(be16_get(h->frag) & (IP4_MF | IP4_OFF_MASK))) {

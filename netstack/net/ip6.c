@@ -10,8 +10,8 @@
  * the wire that has those octets set, or that would pass for IPv4 inside the stack (::ffff:0:0/96),
  * is no address.
  *
- * A packet is ours if the local routing table says so, whatever link it came by; link-local ones by
- * their zone only on their link. ::1 is only believed from the loop link. Of groups we hear all-nodes
+ * Whether a packet is ours the routes say (route_in.c); link-local ones by their zone only on their link.
+ * ::1 is only believed from the loop link. Of groups we hear all-nodes
  * and the solicited-node groups of our addresses on the link.
  *
  * Pieces of a packet go through frag6.c, and what it puts together is gone over again from its start
@@ -33,6 +33,7 @@
 #include "net/icmp6.h"
 #include "net/ip6_ext.h"
 #include "net/net_int.h"
+#include "net/route_in.h"
 #include "wire/icmp6.h"
 #include "wire/ip4.h"
 #include "wire/ip6.h"
@@ -81,28 +82,38 @@ static bool is_bad_src(const struct net *n, const struct link *l, const struct n
 	return !l->is_loop && !ns_addr_is_any(a) && route_find_local(&n->routes, a) != NULL;
 }
 
-/* Sets @ret_is_mcast; false: not for us. */
-static bool is_for_us(const struct net *n, const struct link *l, const struct ns_addr *a,
-		      bool *ret_is_mcast)
+/* Why there is no way for it, told to who sent it (linux ip6_pkt_drop()); @err as route_input6(). */
+static void tell_no_route(struct net *n, const struct pkt *p, struct ip_rx *ip, int err,
+			  struct mono now)
 {
-	const struct ns_route *r;
+	const struct icmp6_say say = { .type = ICMP6_UNREACH,
+				       .code = err == -EACCES ? ICMP6_UNREACH_ADMIN
+							      : ICMP6_UNREACH_NOROUTE };
 
-	if (ns_addr_is_multicast(a)) {
-		*ret_is_mcast = true;
-		return addr6_is_group(n, l, a);
-	}
-	r = route_find_local(&n->routes, a);
-	return r && r->type == NS_ROUTE_LOCAL;
+	ip->is_dst_foreign = true;
+	if (err != -EINVAL && !icmp6_is_error_inside(p))
+		icmp6_error(n, p, ip, &say, now);
 }
 
-static enum drop check_addrs(const struct net *n, const struct link *l, const struct ip6_hdr *h,
-			     struct ip_rx *ip)
+static enum drop check_addrs(struct net *n, const struct link *l, const struct pkt *p,
+			     struct ip_rx *ip, struct mono now)
 {
+	const struct ip6_hdr *h = (const struct ip6_hdr *)(const void *)pkt_data(p);
+	enum drop why;
+	int err;
+
 	if (!addr_read(n, l, h->src, &ip->src) || is_bad_src(n, l, &ip->src))
 		return DROP_IP6_BAD_SRC;
-	if (!addr_read(n, l, h->dst, &ip->dst) || !is_for_us(n, l, &ip->dst, &ip->is_bcast))
+	if (!addr_read(n, l, h->dst, &ip->dst))
 		return DROP_IP6_NOT_US;
-	return DROP_NONE;
+	if (ns_addr_is_multicast(&ip->dst)) {
+		ip->is_bcast = true;
+		return addr6_is_group(n, l, &ip->dst) ? DROP_NONE : DROP_IP6_NOT_US;
+	}
+	why = route_input6(n, p, ip, &err);
+	if (why == DROP_IP6_NO_ROUTE)
+		tell_no_route(n, p, ip, err, now);
+	return why;
 }
 
 /* The walk ended in @why, which the sender may want to know; @p's head is at the IPv6 header. */
@@ -188,7 +199,7 @@ enum drop ip6_input(struct net *n, struct link *l, struct pkt *p, bool is_mcast,
 		.tos = ip6_traffic_class(h),
 		.is_bcast = is_mcast,
 	};
-	why = check_addrs(n, l, h, &ip);
+	why = check_addrs(n, l, p, &ip, now);
 	if (why == DROP_NONE)
 		why = walk(n, p, &ip, &w, now);
 	if (why == DROP_NONE && ns_unlikely(w.is_piece)) {

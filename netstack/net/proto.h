@@ -68,6 +68,7 @@ struct ip_rx {
 	uint8_t tos;          /* DSCP and ECN */
 	bool csum_ok;         /* the transport checksum need not be verified */
 	bool is_router_alert; /* IPv6: it had that option */
+	bool is_dst_foreign;  /* @dst is not ours: nothing is sent from it */
 	bool is_bcast;        /* link or IP broadcast or multicast: TCP drops (RFC 9293 MUST-57) */
 };
 

@@ -12,6 +12,7 @@
 #include "net/net.h"
 #include "net/net_int.h"
 #include "net/path.h"
+#include "net/route_in.h"
 
 static void fill(const struct net *n, const struct path *p, struct ns_route_answer *ret)
 {
@@ -45,17 +46,13 @@ static int find_input(const struct net *n, const struct route_flow *f,
 		      struct ns_route_answer *ret_answer)
 {
 	struct path p = { 0 };
-	bool is_v4 = ns_addr_is_v4(&f->dst);
-	int err;
+	int err = route_input_get(n, f, &p.hit);
 
-	if (is_v4 && ns_addr_is_any(&f->src))
-		return -EINVAL; /* no host sends from there */
-	err = route_select(n, f, &p.hit);
 	if (err < 0)
-		return is_v4 ? -EHOSTUNREACH : err;
+		return err;
 	p.type = p.hit.route->r.type;
-	if (is_v4 && p.type == NS_ROUTE_UNICAST)
-		return -EHOSTUNREACH;
+	if (!ns_addr_is_v4(&f->dst))
+		p.d.src = p.hit.route->r.prefsrc; /* of IPv4 the kernel tells no source here */
 	if (p.type == NS_ROUTE_LOCAL || p.type == NS_ROUTE_BROADCAST)
 		p.d.link = n->links[LINK_LOOP_ID];
 	fill(n, &p, ret_answer);

@@ -149,11 +149,18 @@ static int table_make(struct route_table *t, uint32_t id, uint32_t *ret_idx)
 	return 0;
 }
 
+static bool is_odd(const struct ns_route *r)
+{
+	return !r->is_v6 && r->table != NS_TABLE_LOCAL && r->type != NS_ROUTE_UNICAST &&
+	       route_needs_link(r);
+}
+
 static void lengths_count(struct route_table *t, const struct route *r, bool is_more)
 {
 	struct route_lengths *l = &t->tables[r->table_idx];
 	uint64_t bit = UINT64_C(1) << (r->prefix_bits % 64);
 
+	t->odd_cnt += is_odd(&r->r) ? is_more ? 1 : UINT32_MAX : 0;
 	l->cnt[r->prefix_bits] += is_more ? 1 : UINT32_MAX;
 	if (l->cnt[r->prefix_bits])
 		l->set[r->prefix_bits / 64] |= bit;

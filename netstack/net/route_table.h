@@ -38,6 +38,7 @@ struct route_table {
 	struct list *buckets;
 	uint32_t bucket_cnt; /* a power of two */
 	uint32_t cnt;
+	uint32_t odd_cnt; /* of IPv4, to something that is no other host, and not in table local */
 	uint32_t generation; /* moves with every change: who keeps an answer compares */
 	struct route_lengths *tables;
 	uint32_t table_cnt, table_cap;

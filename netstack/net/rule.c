@@ -30,16 +30,16 @@ static struct list *list_of(struct rules *rs, bool is_v6)
 	return is_v6 ? &rs->v6 : &rs->v4;
 }
 
+static const struct ns_rule defaults[] = {
+	{ .priority = 0, .table = NS_TABLE_LOCAL },
+	{ .priority = 32766, .table = NS_TABLE_MAIN },
+	{ .priority = 32767, .table = NS_TABLE_DEFAULT },
+	{ .priority = 0, .table = NS_TABLE_LOCAL, .is_v6 = true },
+	{ .priority = 32766, .table = NS_TABLE_MAIN, .is_v6 = true },
+};
+
 static int add_defaults(struct rules *rs)
 {
-	static const struct ns_rule defaults[] = {
-		{ .priority = 0, .table = NS_TABLE_LOCAL },
-		{ .priority = 32766, .table = NS_TABLE_MAIN },
-		{ .priority = 32767, .table = NS_TABLE_DEFAULT },
-		{ .priority = 0, .table = NS_TABLE_LOCAL, .is_v6 = true },
-		{ .priority = 32766, .table = NS_TABLE_MAIN, .is_v6 = true },
-	};
-
 	for (size_t i = 0; i < NS_ARRAY_LEN(defaults); i++) {
 		int err = rule_add(rs, &defaults[i]);
 
@@ -53,6 +53,7 @@ static int add_defaults(struct rules *rs)
 int rules_init(struct rules *rs)
 {
 	rs->cnt = 0;
+	rs->asks_transport = rs->is_custom[0] = rs->is_custom[1] = false;
 	list_init(&rs->v4);
 	list_init(&rs->v6);
 	return add_defaults(rs);
@@ -180,14 +181,37 @@ void rules_each(const struct rules *rs, void (*fn)(void *ctx, const struct ns_ru
 		fn(ctx, &list_entry(n, const struct rule, node)->r);
 }
 
-/** rules_resolve() - rules or links changed: which links do the names mean now? */
+static bool asks_transport(const struct ns_rule *r)
+{
+	return r->proto || r->sport_max || r->dport_max;
+}
+
+/* Are the rules of a family still those of a new stack? */
+static bool are_default(const struct rules *rs, bool is_v6)
+{
+	size_t i = 0;
+
+	list_for_each (n, is_v6 ? &rs->v6 : &rs->v4) {
+		while (i < NS_ARRAY_LEN(defaults) && defaults[i].is_v6 != is_v6)
+			i++;
+		if (i == NS_ARRAY_LEN(defaults) ||
+		    !is_same(&list_entry(n, const struct rule, node)->r, &defaults[i++]))
+			return false;
+	}
+	return i > 0 && (i == NS_ARRAY_LEN(defaults) || defaults[i].is_v6 != is_v6);
+}
+
+/** rules_resolve() - rules or links changed: which links do the names mean now, and what is asked in all? */
 void rules_resolve(struct rules *rs, uint32_t (*link_id)(const void *ctx, const char *name),
 		   const void *ctx)
 {
+	rs->asks_transport = false;
 	for (int is_v6 = 0; is_v6 < 2; is_v6++) {
+		rs->is_custom[is_v6] = !are_default(rs, is_v6);
 		list_for_each (n, list_of(rs, is_v6)) {
 			struct rule *r = list_entry(n, struct rule, node);
 
+			rs->asks_transport |= asks_transport(&r->r);
 			r->iif_id = r->r.iif[0] ? link_id(ctx, r->r.iif) : RULE_NO_LINK;
 			r->oif_id = r->r.oif[0] ? link_id(ctx, r->r.oif) : RULE_NO_LINK;
 		}

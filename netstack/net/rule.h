@@ -26,6 +26,8 @@ struct rule {
 struct rules {
 	struct list v4, v6;
 	uint32_t cnt;
+	bool asks_transport; /* one of them looks at protocol or ports */
+	bool is_custom[2];   /* of IPv4, IPv6: they are not those of a new stack */
 };
 
 /** struct route_flow - what rules and routes look at */

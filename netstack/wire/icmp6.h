@@ -23,6 +23,8 @@ enum icmp6_type {
 };
 
 enum icmp6_unreach {
+	ICMP6_UNREACH_NOROUTE = 0,
+	ICMP6_UNREACH_ADMIN = 1,
 	ICMP6_UNREACH_ADDR = 3,
 	ICMP6_UNREACH_PORT = 4,
 	ICMP6_UNREACH_MAX = 6,

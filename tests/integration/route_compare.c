@@ -679,7 +679,17 @@ static struct probe draw_probe(const struct plan *p)
 		if (ns_addr_is_link_local(&q.flow.dst) || ns_addr_is_link_local(&q.flow.src))
 			q.flow.src = q.flow.dst = draw6();
 	}
-	if (one_in(5))
+	if (one_in(4)) {
+		q.flow.iif = 1 + below(LINKS);
+		for (size_t i = 0; i < p->link_cnt; i++)
+			if (p->links[i].name[0] == 'v' &&
+			    p->links[i].name[1] == (char)('0' + q.flow.iif - 1))
+				q.flow.oif = p->links[i].ifindex;
+		q.flow.iif = q.flow.oif;
+		q.flow.oif = 0;
+		if (ns_addr_is_any(&q.flow.src) && !one_in(4))
+			q.flow.src = draw(q.is_v6);
+	} else if (one_in(5))
 		q.flow.oif = p->links[below((uint32_t)p->link_cnt)].ifindex;
 	if (one_in(3))
 		q.flow.mark = below(4);

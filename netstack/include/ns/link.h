@@ -43,6 +43,7 @@ struct ns_link_config {
 	uint8_t mac[6];
 	bool is_up;
 	bool is_noarp;
+	uint8_t rp_filter; /* net.ipv4.conf.*.rp_filter of it alone: 0 off, 1 strict, 2 loose (RFC 3704) */
 	bool is_multicast; /* IFF_MULTICAST: others are told which groups are heard (IGMP, MLD) */
 	enum ns_gso_mode gso;
 	bool has_uso;       /* with NS_GSO_HW: the device cuts datagrams of UDP_SEGMENT, too */

@@ -18,5 +18,6 @@ Suite *neigh_suite(void);
 Suite *net_suite(void);
 Suite *pmtu_suite(void);
 Suite *report_suite(void);
+Suite *route_in_suite(void);
 Suite *route_select_suite(void);
 Suite *route_table_suite(void);

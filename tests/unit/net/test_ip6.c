@@ -131,22 +131,26 @@ END_TEST
 
 START_TEST(rfc4291_s2_8_destinations_that_are_not_ours)
 {
-	static const struct ns_addr bad[] = {
-		{ { 0x20, 1, 0x0d, 0xb8, 0, 9, [15] = 3 } },
-		{ { [15] = 1 } },
-		{ { [10] = 0xff, [11] = 0xff, 10, 9, 0, 2 } },
-		{ { 0xfe, 0x80, [15] = 3 } }, /* of link 2 */
-		{ { 0xfe, 0x80, 0x11, 0x07, [15] = 2 } },
-		{ { 0 } },
-		{ { 0xff, 2, [11] = 1, [12] = 0xff, [14] = 7, [15] = 2 } },
-		{ { 0xff, 2, [15] = 2 } }, /* all routers */
+	static const struct {
+		struct ns_addr addr;
+		enum drop why;
+	} bad[] = {
+		{ { { 0x20, 1, 0x0d, 0xb8, 0, 9, [15] = 3 } }, DROP_IP6_NOT_US },
+		{ { { 0x20, 1, 0x0d, 0xb8, 0, 7, [15] = 3 } }, DROP_IP6_NO_ROUTE },
+		{ { { [15] = 1 } }, DROP_IP6_NOT_US },
+		{ { { [10] = 0xff, [11] = 0xff, 10, 9, 0, 2 } }, DROP_IP6_NOT_US },
+		{ { { 0xfe, 0x80, [15] = 3 } }, DROP_IP6_NOT_US }, /* of link 2 */
+		{ { { 0xfe, 0x80, 0x11, 0x07, [15] = 2 } }, DROP_IP6_NOT_US },
+		{ { { 0 } }, DROP_IP6_NO_ROUTE },
+		{ { { 0xff, 2, [11] = 1, [12] = 0xff, [14] = 7, [15] = 2 } }, DROP_IP6_NOT_US },
+		{ { { 0xff, 2, [15] = 2 } }, DROP_IP6_NOT_US }, /* all routers */
 	};
 
 	for (size_t i = 0; i < NS_ARRAY_LEN(bad); i++) {
-		uint32_t len = r6_frame(f, r6_peer, bad[i], RIG_PROTO, l4, 8);
+		uint32_t len = r6_frame(f, r6_peer, bad[i].addr, RIG_PROTO, l4, 8);
 
 		memcpy(f, rig_mac[1], 6);
-		dies(len, DROP_IP6_NOT_US);
+		dies(len, bad[i].why);
 	}
 }
 END_TEST
