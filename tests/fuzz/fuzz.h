@@ -44,6 +44,23 @@ static inline uint32_t input_u32(struct input *in)
 	return hi << 16 | input_u16(in);
 }
 
+/** input_number() - a number near zero, or any */
+static inline uint32_t input_number(struct input *in)
+{
+	uint8_t how = input_u8(in);
+
+	switch (how & 3) {
+	case 0:
+		return how >> 2;
+	case 1:
+		return (uint32_t) - (how >> 2);
+	case 2:
+		return (uint32_t)(int32_t)(int16_t)input_u16(in);
+	default:
+		return input_u32(in);
+	}
+}
+
 /** input_take() - up to @len octets, as many as there are; borrowed from the input */
 static inline const uint8_t *input_take(struct input *in, size_t len, size_t *ret_len)
 {

@@ -13,8 +13,9 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-#include "daemon/ipc.h"
-#include "daemon/plan.h"
+#include "daemon/common/ipc.h"
+#include "daemon/common/plan.h"
+#include "fuzz/frame_fuzz.h"
 #include "support/rawpeer.h"
 
 static const char *root;
@@ -111,26 +112,9 @@ static void udp(void)
 
 /* --- fuzz_frame: steps ------------------------------------------------------------------------ */
 
-/* As enum step_op in fuzz_frame.c. */
-enum {
-	RAW,
-	FIXED,
-	SEGMENT,
-	TIME,
-	SEND,
-	READ,
-	CLOSE,
-	SHUTDOWN,
-	ACCEPT,
-	SETOPT,
-	CONNECT,
-	ABORT,
-	XMIT
-};
-
 static void step_raw(const struct frame *f)
 {
-	put8(RAW);
+	put8(OP_RAW);
 	put16(10 + f->len);
 	put_octets((uint8_t[10]){ 0 }, 10);
 	put_octets(f->b, f->len);
@@ -138,14 +122,14 @@ static void step_raw(const struct frame *f)
 
 static void step_time(uint32_t ms)
 {
-	put8(TIME);
+	put8(OP_TIME);
 	put16(ms);
 }
 
 static void step_segment(uint32_t conn, uint8_t flags, uint8_t seq, uint8_t ack, uint16_t data_len,
 			 bool moves)
 {
-	put8(SEGMENT | conn << 6);
+	put8(OP_SEGMENT | conn << 6);
 	put8(flags);
 	put8((data_len ? 2 : 0) | (moves ? 16 : 0));
 	put8(seq << 2);
@@ -172,7 +156,7 @@ static void step_ip6(uint8_t next, const uint8_t *body, uint32_t len, bool is_to
 	memcpy(h + 22, peer, 16);
 	if (is_to_group)
 		memcpy(h + 38, group, 16);
-	put8(FIXED);
+	put8(OP_FIXED);
 	put16(sizeof(h) + len);
 	put_octets(h, sizeof(h));
 	put_octets(body, len);
@@ -277,7 +261,7 @@ static void frames_of_the_wire(void)
 		  &(struct ip4_in){
 			  .proto = 1, .opt = (uint8_t[]){ 7, 7, 4, 0, 0, 0, 0, 0 }, .opt_len = 8 },
 		  "\10\0\0\0\0\0\0\0", 8);
-	put8(FIXED);
+	put8(OP_FIXED);
 	put16(f.len);
 	put_octets(f.b, f.len);
 	save("frame", "ip_options");
@@ -293,7 +277,7 @@ static void frames_of_the_wire(void)
 	back.dport = 100;
 	frame_tcp(&quoted, &back, &(struct tcp_in){ .flags = FL_ACK, .data = "x", .data_len = 1 });
 	frame_icmp(&f, &w, 3, 4, 576, quoted.b + ETH_LEN, 28);
-	step_call(SEND, 0, 3000);
+	step_call(OP_SEND, 0, 3000);
 	step_raw(&f);
 	step_time(1000);
 	save("frame", "icmp_error");
@@ -304,15 +288,15 @@ static void frames_of_a_connection(void)
 	put8(1);
 	for (uint32_t i = 0; i < 4; i++) {
 		step_segment(i, FL_ACK | FL_PSH, 0, 0, 100, true);
-		step_call(READ, i, 1000);
-		step_call(SEND, i, 20000);
+		step_call(OP_READ, i, 1000);
+		step_call(OP_SEND, i, 20000);
 		step_segment(i, FL_ACK, 0, 0, 0, false);
 	}
 	step_time(300);
 	for (uint32_t i = 0; i < 4; i++)
 		step_segment(i, FL_ACK | FL_FIN, 0, 0, 0, true);
 	for (uint32_t i = 0; i < 4; i++)
-		step_call(i & 1 ? CLOSE : SHUTDOWN, i, -1);
+		step_call(i & 1 ? OP_CLOSE : OP_SHUTDOWN, i, -1);
 	step_time(5000);
 	save("frame", "connections");
 
@@ -328,9 +312,9 @@ static void frames_of_a_connection(void)
 	save("frame", "blind");
 
 	put8(2);
-	step_call(SEND, 0, 30000);
+	step_call(OP_SEND, 0, 30000);
 	for (int i = 0; i < 4; i++) { /* SACK blocks near what is in flight */
-		put8(SEGMENT);
+		put8(OP_SEGMENT);
 		put8(FL_ACK);
 		put8(1);
 		put8(0);
@@ -344,21 +328,103 @@ static void frames_of_a_connection(void)
 	save("frame", "loss");
 
 	put8(0);
-	put8(XMIT);
+	put8(OP_XMIT_ERR);
 	put8(1);
-	step_call(SEND, 0, 60000);
-	put8(XMIT);
+	step_call(OP_SEND, 0, 60000);
+	put8(OP_XMIT_ERR);
 	put8(0);
-	put8(XMIT);
+	put8(OP_XMIT_ERR);
 	put8(2);
-	step_call(SEND, 1, 60000);
+	step_call(OP_SEND, 1, 60000);
 	step_time(1000);
-	put8(XMIT);
+	put8(OP_XMIT_ERR);
 	put8(0);
-	step_call(CONNECT, 3, 99);
+	step_call(OP_CONNECT, 3, 99);
 	step_time(0x8000 | 100);
-	step_call(ABORT, 0, -1);
+	step_call(OP_ABORT, 0, -1);
 	save("frame", "driver");
+}
+
+/* Octets as they are: a step whose arguments are one each. */
+#define STEP(...)                                                                                  \
+	put_octets((const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ }))
+
+/* RFC 7413: our cookie is asked for, comes back with octets, and the handshake ends; then the same as a client. */
+static void frames_of_fast_open(void)
+{
+	put8(0x80);
+	put8(0x10);
+	STEP(OP_SYN_MORE, 0, 0, 3, 1);
+	STEP(OP_FINISH, 0);
+	STEP(OP_SYN_MORE, 2, 0, 3, 2 | 4, 100);
+	STEP(OP_ACCEPT);
+	step_call(OP_SEND, 0, 500);
+	STEP(OP_FINISH, 2);
+	STEP(OP_SYN_MORE, 5, 0, 3, 3 | 4, 9);
+	STEP(OP_OPEN | 1 << 6, 2, 9);
+	STEP(OP_ANSWER | 1 << 6, 8, 0);
+	STEP(OP_OPEN | 1 << 6, 2 | 0x20, 9);
+	STEP(OP_ANSWER | 1 << 6, 8 | 16, 0);
+	step_segment(1, FL_ACK | FL_PSH, 0, 0, 100, true);
+	STEP(OP_OPEN | 2 << 6, 1 | 2 | 0x20, 7);
+	step_time(1500);
+	save("frame", "fastopen");
+}
+
+/* RFC 9768: both directions marked, and each algorithm with its answer. */
+static void frames_of_ecn(void)
+{
+	for (uint32_t cc = 0; cc < 3; cc++) {
+		put8(0x80);
+		put8(3 | cc << 2);
+		step_call(OP_SEND, 0, 20000);
+		for (uint32_t i = 0; i < 4; i++) {
+			STEP(OP_SEGMENT, FL_ACK | (i & 1 ? FL_ECE : FL_CWR), 32 | 2 | 16, 0, 0, 200,
+			     0, 0, 100, 3);
+			STEP(OP_SEGMENT, FL_ACK, 1 | 64, 0, 0, 200, 0, 12, 1, 172, 11, 0, 0,
+			     (uint8_t)(i + 1), 0, 0, 99, 0, 0, 1);
+		}
+		step_time(1000);
+		save("frame", (const char *[]){ "accecn", "accecn-reno", "accecn-bbr" }[cc]);
+	}
+}
+
+static void frames_of_datagrams(void)
+{
+	put8(0x80);
+	put8(0xc0);
+	for (uint8_t sock = 0; sock < 4; sock++) {
+		STEP(OP_TALK, 0 << 2 | sock, NS_IP_RECVERR, 4);
+		STEP(OP_TALK, 1 << 2 | sock, 4 | (sock & 1));      /* join */
+		STEP(OP_TALK, 3 << 2 | sock, sock & 1, 0, 0, 100); /* send to the peer */
+		STEP(OP_ICMP, sock & 1 ? 1 : 3, sock & 1 ? 4 : 3, 0);
+		STEP(OP_TALK, 3 << 2 | sock, 4 | (sock & 1), 2, 0, 50, 1,
+		     0); /* pieces to the group */
+		STEP(OP_TALK, 3 << 2 | sock, 2 | (sock & 1) | 32, 1, 0,
+		     70); /* gathered, to ourselves */
+		STEP(OP_TALK, 5 << 2 | sock);
+		STEP(OP_HEAR, sock, 0, 8, 1, 2, 3, 4, 5, 6, 7, 8);
+		STEP(OP_TALK, 6 << 2 | sock);
+	}
+	STEP(OP_HEAR, 8, 0, 2, 1, 2);
+	STEP(OP_ICMP, 2, 0, 2, 5, 0);
+	save("frame", "datagrams");
+}
+
+static void frames_of_marks(void)
+{
+	put8(0);
+	STEP(OP_CALL, 0, 1, 2, 0); /* more follow */
+	STEP(OP_CALL, 0, 2, 2, 0); /* end of record */
+	STEP(OP_CALL, 0, 4, 2, 0); /* urgent */
+	STEP(OP_SEGMENT, FL_ACK | FL_URG | FL_PSH, 2 | 4 | 16, 0, 0, 200, 0, 0, 100, 0, 50);
+	STEP(OP_CALL, 1);
+	step_call(OP_READ, 0, 1000);
+	STEP(OP_CALL, 4, 3);
+	STEP(OP_SYN, 6, 0, 3);
+	STEP(OP_FINISH, 0);
+	STEP(OP_CALL, 3);
+	save("frame", "marks");
 }
 
 /* --- the others ------------------------------------------------------------------------------- */
@@ -403,6 +469,31 @@ static void wires(void)
 			}
 		}
 		save("two_stack", names[i]);
+	}
+}
+
+/* Long inputs of fuzz_two_stack with what its last octet of choices has. */
+static void wires_with_more(void)
+{
+	static const struct {
+		const char *name;
+		uint8_t extra, style;
+	} rows[] = {
+		{ "accecn", 1 | 4 | 0x10, 0 },   { "ecn", 2 | 4 | 0x10, 0x15 },
+		{ "one-ecn", 3 | 4 | 0x10, 0 },  { "bbr", 1 | 4 | 0x10, 0x0a },
+		{ "fastopen", 8 | 0x80 | 1, 0 }, { "urgent", 0x10, 0x70 },
+	};
+
+	for (uint32_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		put8(0x80 | (rows[i].style & 0x0f ? 0x70 : 0));
+		put8(0x80 | (i & 1));
+		put8(0x80);
+		put8(rows[i].extra);
+		if (rows[i].extra & 0x10)
+			put8(rows[i].style);
+		for (uint32_t n = 0; n < 100; n++)
+			put8(n % 11 == 10 ? 130 : n % 5 ? 0 : 32 + n % 64);
+		save("two_stack", rows[i].name);
 	}
 }
 
@@ -568,9 +659,14 @@ int main(int argc, char **argv)
 	frames_of_ip6();
 	frames_in_fragments_of_ip6();
 	frames_of_a_connection();
+	frames_of_fast_open();
+	frames_of_ecn();
+	frames_of_datagrams();
+	frames_of_marks();
 	udp();
 	options();
 	wires();
+	wires_with_more();
 	plans();
 	messages();
 	arguments();

@@ -154,7 +154,7 @@ void frame_tcp(struct frame *f, const struct way *w, const struct tcp_in *t)
 	put16(b + 2, w->dport);
 	put32(b + 4, t->seq);
 	put32(b + 8, t->ack);
-	b[12] = t->is_doff_zero ? 0 : (uint8_t)(doff << 4);
+	b[12] = (uint8_t)((t->is_doff_zero ? 0 : doff << 4) | t->has_ae);
 	b[13] = t->flags;
 	put16(b + 14, t->wnd);
 	put16(b + 18, t->urg);

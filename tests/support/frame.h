@@ -96,6 +96,7 @@ struct tcp_in {
 	const struct opts *opts;
 	const void *data;
 	uint32_t data_len;
+	bool has_ae;       /* the flag next to the data offset (RFC 9768 3.1) */
 	uint8_t doff;      /* 32-bit words; 0: right */
 	bool is_doff_zero; /* data offset 0 on the wire */
 	bool is_bad_csum;

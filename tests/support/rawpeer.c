@@ -60,6 +60,8 @@ void rp_init(struct rawpeer *rp, const struct rp_config *c)
 		.ifindex = 2,
 		.mtu = c->mtu ? c->mtu : 1500,
 		.is_up = true,
+		.is_multicast = c->is_multicast,
+		.has_uso = c->has_uso,
 		.gso = c->gso,
 		.gso_max_size = 65536,
 		.gso_max_segs = 65535,
@@ -275,6 +277,7 @@ bool rp_half_open(struct rawpeer *rp, uint16_t port, const struct rp_syn *syn, s
 	rp_drop_out(rp);
 	frame_tcp(&f, &c->way,
 		  &(struct tcp_in){ .flags = (uint8_t)(FL_SYN | syn->flags),
+				    .has_ae = syn->has_ae,
 				    .seq = c->iss,
 				    .wnd = c->wnd,
 				    .opts = &o });
@@ -292,7 +295,8 @@ bool rp_accepted(struct rawpeer *rp, ns_sock listener, uint16_t port, const stru
 {
 	if (!rp_half_open(rp, port, syn, c))
 		return false;
-	rp_seg(c, &(struct tcp_in){ .flags = FL_ACK });
+	/* RFC 9768 table 3: the SYN-ACK came without ECT */
+	rp_seg(c, &(struct tcp_in){ .flags = (uint8_t)(FL_ACK | (syn->has_ae ? FL_CWR : 0)) });
 	rp_drop_out(rp);
 	return ns_sock_accept(rp->stack, listener, &c->sock) == 0;
 }

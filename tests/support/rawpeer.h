@@ -66,8 +66,9 @@ struct rp_config {
 	uint32_t mtu;
 	enum ns_gso_mode gso;
 	struct ns_limits limits;
-	bool has_no_neigh; /* the peer's MAC is not given: ARP */
-	bool has_no_pcap;  /* fuzzers: no ring of frames */
+	bool has_no_neigh;          /* the peer's MAC is not given: ARP */
+	bool has_no_pcap;           /* fuzzers: no ring of frames */
+	bool is_multicast, has_uso; /* of ns_link_config */
 	uint64_t seed;
 	void (*on_rx)(struct pkt *p); /* of struct rawpeer */
 	struct mono start;            /* zero: 1000 s */
@@ -129,6 +130,7 @@ struct rp_syn {
 	uint16_t wnd;
 	uint32_t iss;  /* 0: 1000 */
 	uint8_t flags; /* enum fl: more of them, ECE and CWR */
+	bool has_ae;
 };
 
 /** rp_listen() - a listening socket on @port */

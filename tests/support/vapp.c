@@ -106,7 +106,11 @@ static void end_send(struct vend *e)
 			vstream_fill(e->tx_key, e->tx_off + sent, iov[i].base, len);
 			sent += len;
 		}
-		ns_sock_send_commit(s, e->sock, sent, false);
+		ns_sock_send_commit(s, e->sock, sent, p->has_more);
+		if (sent && p->has_urgent)
+			ns_sock_send_urgent(s, e->sock);
+		if (p->has_eor)
+			ns_sock_send_eor(s, e->sock);
 		e->tx_off += sent;
 		e->app->tx_octets += sent;
 		if (!sent)
@@ -202,6 +206,7 @@ static struct vend *end_new(struct vapp *a, ns_sock sock, bool is_server)
 	if ((p->sndbuf && ns_sock_setopt(s, sock, NS_SO_SNDBUF, (int)p->sndbuf)) ||
 	    (p->rcvbuf && ns_sock_setopt(s, sock, NS_SO_RCVBUF, (int)p->rcvbuf)) ||
 	    (p->is_nodelay && ns_sock_setopt(s, sock, NS_TCP_NODELAY, 1)) ||
+	    (p->has_fastopen && ns_sock_setopt(s, sock, NS_TCP_FASTOPEN_CONNECT, 1)) ||
 	    (p->congestion && ns_sock_setopt(s, sock, NS_TCP_CONGESTION, p->congestion)))
 		abort();
 	return e;

@@ -29,6 +29,10 @@ struct vprofile {
 	uint32_t sndbuf, rcvbuf; /* octets, 0: autotuned */
 	bool is_nodelay;
 	uint8_t congestion; /* enum ns_congestion */
+	bool has_fastopen;  /* the client's first octets may go with the SYN */
+	bool has_urgent;    /* the last octet of every commit is urgent */
+	bool has_eor;       /* no segment holds octets of two commits */
+	bool has_more;      /* every commit says that more follow at once */
 };
 
 /** struct vend - one end of a connection */
