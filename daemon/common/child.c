@@ -59,10 +59,10 @@ static int descriptors(struct ipc_msg *m, enum ipc_role self, struct child_init 
 	uint32_t i = 1;
 
 	init->channel_fd = ipc_take_fd(m, i++);
-	if (b->link_cnt > PLAN_LINKS_MAX || (self == IPC_AGENT && b->link_cnt))
+	if (b->link_fd_cnt > PLAN_LINK_FDS_MAX || (self == IPC_AGENT && b->link_fd_cnt))
 		return -EPROTO;
-	while (init->link_cnt < b->link_cnt)
-		init->link_fds[init->link_cnt++] = ipc_take_fd(m, i++);
+	while (init->link_fd_cnt < b->link_fd_cnt)
+		init->link_fds[init->link_fd_cnt++] = ipc_take_fd(m, i++);
 	if (b->flags & IPC_INIT_NETNS)
 		init->netns_fd = ipc_take_fd(m, i++);
 	if (b->flags & IPC_INIT_PIDFD)

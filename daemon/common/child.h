@@ -22,8 +22,8 @@ struct child_init {
 	int netns_fd;   /* agent */
 	int pid_fd;     /* agent */
 	int pcap_fd;    /* worker */
-	uint32_t link_cnt;
-	int link_fds[PLAN_LINKS_MAX]; /* worker, in the order of the plan's carried links */
+	uint32_t link_fd_cnt;
+	int link_fds[PLAN_LINK_FDS_MAX]; /* worker, in the order of the plan's carried links */
 };
 
 /**

@@ -78,7 +78,8 @@ static bool check_init(const void *body)
 {
 	const struct ipc_init *b = body;
 
-	return b->plan_len > 0 && b->link_cnt <= IPC_FDS_MAX && b->log_level <= LOG_LEVEL_TRACE &&
+	return b->plan_len > 0 && b->link_fd_cnt <= IPC_FDS_MAX &&
+	       b->log_level <= LOG_LEVEL_TRACE &&
 	       (b->flags & ~(uint32_t)(IPC_INIT_NETNS | IPC_INIT_PIDFD | IPC_INIT_PCAP)) == 0;
 }
 
@@ -100,7 +101,7 @@ static bool check_plan(const void *body)
 {
 	const struct ipc_plan *b = body;
 
-	return b->link_cnt < IPC_FDS_MAX;
+	return b->link_fd_cnt < IPC_FDS_MAX;
 }
 
 static bool check_stats_req(const void *body)

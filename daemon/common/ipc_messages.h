@@ -21,7 +21,7 @@
 
 #define IPC_VERSION  1
 #define IPC_BODY_MAX 4096u /* octets of a body */
-#define IPC_FDS_MAX  72u /* descriptors of one message: INIT carries one per link and a few more */
+#define IPC_FDS_MAX  136u /* descriptors of one message: INIT carries two per link and a few more */
 
 /** struct ipc_header - in front of every message */
 struct ipc_header {
@@ -46,13 +46,13 @@ enum ipc_init_flag {
  * struct ipc_init - monitor -> child, the first message
  *
  * Descriptors in this order: sealed memfd with the plan's text, agent<->worker channel, then for the
- * worker one per link that plan_carried_cnt() counts, for the agent those that @flags names.
+ * worker plan_link_fd_cnt() per link, for the agent those that @flags names.
  */
 struct ipc_init {
-	uint32_t plan_len;  /* octets of text in the memfd */
-	uint32_t link_cnt;  /* worker: link descriptors; agent: 0 */
-	uint32_t flags;     /* enum ipc_init_flag */
-	uint32_t log_level; /* enum log_level */
+	uint32_t plan_len;    /* octets of text in the memfd */
+	uint32_t link_fd_cnt; /* worker: descriptors of links; agent: 0 */
+	uint32_t flags;       /* enum ipc_init_flag */
+	uint32_t log_level;   /* enum log_level */
 };
 
 /** struct ipc_ready - child -> monitor: locked, in its loop from now on */
@@ -75,12 +75,12 @@ struct ipc_log {
 /**
  * struct ipc_plan - monitor -> worker: the configuration is another one from now on
  *
- * Descriptors: sealed memfd with the plan's text, its offset 0, then one for each carried link that the plan
- * before did not have, in the order of the new one.
+ * Descriptors: sealed memfd with the plan's text, its offset 0, then plan_link_fd_cnt() for each link that the
+ * plan before did not have, in the order of the new one.
  */
 struct ipc_plan {
-	uint32_t plan_len; /* octets of text in the memfd */
-	uint32_t link_cnt; /* link descriptors */
+	uint32_t plan_len;    /* octets of text in the memfd */
+	uint32_t link_fd_cnt; /* descriptors of links */
 };
 
 /** struct ipc_knobs - monitor -> worker: all of them; the agent needs the congestion control, for getsockopt() */

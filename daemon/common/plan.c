@@ -285,6 +285,16 @@ uint32_t plan_find_ifindex(const struct plan *p, uint32_t ifindex)
 	return PLAN_NO_LINK;
 }
 
+uint32_t plan_link_fd_cnt(const struct plan_link *l)
+{
+	static const uint8_t cnt[PLAN_DRIVER_COUNT] = {
+		[PLAN_DRIVER_PACKET] = 2,
+		[PLAN_DRIVER_TAP] = 1,
+	};
+
+	return cnt[l->driver];
+}
+
 size_t plan_carried_cnt(const struct plan *p)
 {
 	size_t cnt = 0;

@@ -30,11 +30,14 @@ struct json_object;
 #define PLAN_RULES_MAX  4096u
 #define PLAN_NEIGHS_MAX 16384u
 
+#define PLAN_LINK_FDS_MAX (2u * PLAN_LINKS_MAX) /* descriptors that travel with a plan */
+
 /**
  * enum plan_driver - how the worker reaches a link's wire
  * @PLAN_DRIVER_NONE:	not carried (loopback, a link that is no Ethernet): the plan keeps it to give
  *			routes and addresses something to point at; no descriptor travels for it
- * @PLAN_DRIVER_PACKET:	AF_PACKET socket, SOCK_RAW, bound, virtio-net header of vnet_hdr_len octets
+ * @PLAN_DRIVER_PACKET:	AF_PACKET sockets, SOCK_RAW, bound, virtio-net header of vnet_hdr_len octets: one for
+ *			requests to connect (linkopen.h), and before it one for all else
  * @PLAN_DRIVER_TAP:	TAP descriptor, IFF_NO_PI, virtio-net header of vnet_hdr_len octets
  */
 enum plan_driver {
@@ -212,12 +215,15 @@ struct plan_neigh *plan_add_neigh(struct plan *p);
 uint32_t plan_find_ifindex(const struct plan *p, uint32_t ifindex);
 
 /**
- * plan_carried_cnt() - number of descriptors that travel with the plan
+ * plan_carried_cnt() - links that the stack has
  * @p:		Plan
  *
  * Return: links whose driver is not PLAN_DRIVER_NONE
  */
 size_t plan_carried_cnt(const struct plan *p);
+
+/** plan_link_fd_cnt() - descriptors that travel with the plan for this link: of packets 2, of a TAP device 1 */
+uint32_t plan_link_fd_cnt(const struct plan_link *l);
 
 /**
  * plan_check() - every reference, enumerator, prefix length and family is in range

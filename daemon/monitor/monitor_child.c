@@ -147,12 +147,12 @@ static int dup_cloexec(int fd)
 }
 
 /* INIT. Consumes @fds from the second on; the first is set here. */
-static int init_send(struct monitor *m, struct child *c, uint32_t flags, uint32_t link_cnt,
+static int init_send(struct monitor *m, struct child *c, uint32_t flags, uint32_t link_fd_cnt,
 		     int *fds, uint32_t fd_cnt)
 {
 	const struct ipc_init body = {
 		.plan_len = m->plan_len,
-		.link_cnt = link_cnt,
+		.link_fd_cnt = link_fd_cnt,
 		.flags = flags,
 		.log_level = (uint32_t)m->cfg->log_level,
 	};
@@ -174,7 +174,7 @@ static int init_send(struct monitor *m, struct child *c, uint32_t flags, uint32_
 static int worker_start(struct monitor *m)
 {
 	const struct child_place place = { .pid_fd = -1, .is_new = true };
-	int fds[3 + PLAN_LINKS_MAX], ends[2], pcap_fd = -1, r;
+	int fds[3 + PLAN_LINK_FDS_MAX], ends[2], pcap_fd = -1, r;
 	size_t cnt = 0;
 
 	r = ipc_pair(ends);

@@ -78,7 +78,7 @@ static void on_word(evutil_socket_t fd, short what, void *arg)
 static int plan_send(struct monitor *m)
 {
 	struct ipc_plan body = { 0 };
-	int fds[1 + PLAN_LINKS_MAX];
+	int fds[1 + PLAN_LINK_FDS_MAX];
 	int r = monitor_plan_seal(m);
 
 	if (r < 0 || !child_is_running(&m->worker) || m->worker.is_stopping)
@@ -87,8 +87,8 @@ static int plan_send(struct monitor *m)
 	if (fds[0] < 0)
 		return fds[0];
 	body.plan_len = m->plan_len;
-	body.link_cnt = (uint32_t)takeover_new_fds(&m->take, fds + 1);
-	r = ipc_send(&m->worker.ipc, IPC_PLAN, &body, fds, 1 + body.link_cnt);
+	body.link_fd_cnt = (uint32_t)takeover_new_fds(&m->take, fds + 1);
+	r = ipc_send(&m->worker.ipc, IPC_PLAN, &body, fds, 1 + body.link_fd_cnt);
 	return r < 0 ? log_err(r, "cannot tell the worker of the new configuration") : 0;
 }
 

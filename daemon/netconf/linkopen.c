@@ -8,6 +8,11 @@
  * would be read with a wrong length, can therefore never be in the queue. Binding comes after a link
  * was moved, because moving ends every packet socket on it (packet_notifier, NETDEV_UNREGISTER).
  *
+ * A link has two of them. Requests to connect come by a socket of their own with a queue of their own,
+ * which is short: a flood of them fills that one alone, what it cannot hold the kernel drops before it is
+ * copied to anybody, and the frames of connections never wait behind it. A filter on each socket
+ * (synfilter.h) gives every frame to exactly one of the two. A TAP device has one queue.
+ *
  * TAP: TUNSETIFF attaches, TUNSETVNETHDRSZ fixes the header's length, TUNSETOFFLOAD walks a ladder
  * from all we handle down to nothing. Without TUN_F_TSO4 the host cuts what it sends us.
  * A kernel that knows TUN_F_USO4 and TUN_F_USO6 takes super-frames of datagrams from us as well.
@@ -37,8 +42,10 @@
 
 #include "daemon/common/log.h"
 #include "daemon/netconf/netns.h"
+#include "daemon/netconf/synfilter.h"
 
-#define SOCK_BUF (4 << 20) /* octets; a burst of 64 frames of 64 KiB */
+#define SOCK_BUF (4 << 20)   /* octets; a burst of 64 frames of 64 KiB */
+#define SYN_BUF  (512 << 10) /* octets, which the kernel doubles: about 1300 requests */
 
 #ifndef PACKET_IGNORE_OUTGOING
 #define PACKET_IGNORE_OUTGOING 23
@@ -54,19 +61,19 @@
 #endif
 
 /* The forced form passes the administrator's rmem_max; without the capability take what is given. */
-static void buffer_set(int fd, int force, int plain, const char *what)
+static void buffer_set(int fd, int want, int force, int plain, const char *what)
 {
-	int want = SOCK_BUF, got = 0;
+	int got = 0;
 	socklen_t len = sizeof(got);
 
 	if (setsockopt(fd, SOL_SOCKET, force, &want, sizeof(want)) == 0)
 		return;
 	(void)setsockopt(fd, SOL_SOCKET, plain, &want, sizeof(want));
 	(void)getsockopt(fd, SOL_SOCKET, plain, &got, &len);
-	if (got < SOCK_BUF)
+	if (got < want)
 		log_notice("the %s buffer of a link is %d octets, less than %d; bulk transfers may "
 			   "lose frames",
-			   what, got, SOCK_BUF);
+			   what, got, want);
 }
 
 static int vnet_hdr_set(int fd)
@@ -84,7 +91,17 @@ static int vnet_hdr_set(int fd)
 	return 0;
 }
 
-int linkopen_packet(int netns_fd)
+void linkopen_close(struct linkopen_fds *fds)
+{
+	for (int i = 0; i < LINKOPEN_QUEUES; i++) {
+		if (fds->fd[i] >= 0)
+			close(fds->fd[i]);
+		fds->fd[i] = -1;
+	}
+}
+
+/** packet_open() - one of a link's sockets. Return: descriptor or negative errno, logged */
+static int packet_open(int netns_fd, enum linkopen_queue queue)
 {
 	int fd = netns_socket(netns_fd, AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	int one = 1, r;
@@ -92,22 +109,41 @@ int linkopen_packet(int netns_fd)
 	if (fd < 0)
 		return log_err(fd, "cannot open a packet socket; sluiced needs CAP_NET_RAW");
 	r = vnet_hdr_set(fd);
+	if (r == 0) {
+		r = synfilter_attach(fd, queue == LINKOPEN_SYNS);
+		if (r < 0)
+			log_err(r, "cannot put a filter on a packet socket");
+	}
+	if (r == 0 && setsockopt(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &one, sizeof(one)) < 0)
+		r = log_err(-errno, "cannot keep a packet socket from seeing its own frames; "
+				    "linux 4.20 or later is needed");
 	if (r < 0) {
 		close(fd);
 		return r;
 	}
-	buffer_set(fd, SO_SNDBUFFORCE, SO_SNDBUF, "send");
-	buffer_set(fd, SO_RCVBUFFORCE, SO_RCVBUF, "receive");
-	if (setsockopt(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &one, sizeof(one)) < 0) {
-		r = log_err(-errno, "cannot keep a packet socket from seeing its own frames; "
-				    "linux 4.20 or later is needed");
-		close(fd);
-		return r;
-	}
+	buffer_set(fd, queue == LINKOPEN_SYNS ? SYN_BUF : SOCK_BUF, SO_RCVBUFFORCE, SO_RCVBUF,
+		   "receive");
+	if (queue == LINKOPEN_FRAMES)
+		buffer_set(fd, SOCK_BUF, SO_SNDBUFFORCE, SO_SNDBUF, "send");
 	return fd;
 }
 
-int linkopen_packet_bind(int fd, uint32_t ifindex, const char *name)
+int linkopen_packet(int netns_fd, struct linkopen_fds *ret)
+{
+	*ret = (struct linkopen_fds)LINKOPEN_NO_FDS;
+	for (int i = 0; i < LINKOPEN_QUEUES; i++) {
+		int fd = packet_open(netns_fd, (enum linkopen_queue)i);
+
+		if (fd < 0) {
+			linkopen_close(ret);
+			return fd;
+		}
+		ret->fd[i] = fd;
+	}
+	return 0;
+}
+
+int linkopen_packet_bind(const struct linkopen_fds *fds, uint32_t ifindex, const char *name)
 {
 	struct sockaddr_ll addr = {
 		.sll_family = AF_PACKET,
@@ -116,10 +152,13 @@ int linkopen_packet_bind(int fd, uint32_t ifindex, const char *name)
 	};
 	struct packet_mreq mreq = { .mr_ifindex = (int)ifindex, .mr_type = PACKET_MR_ALLMULTI };
 
-	if (setsockopt(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &mreq, sizeof(mreq)) < 0)
+	if (setsockopt(fds->fd[LINKOPEN_FRAMES], SOL_PACKET, PACKET_ADD_MEMBERSHIP, &mreq,
+		       sizeof(mreq)) < 0)
 		return log_err(-errno, "cannot receive multicast frames of link %s", name);
-	if (bind(fd, (const struct sockaddr *)(const void *)&addr, sizeof(addr)) < 0)
-		return log_err(-errno, "cannot bind a packet socket to link %s", name);
+	for (int i = 0; i < LINKOPEN_QUEUES; i++)
+		if (bind(fds->fd[i], (const struct sockaddr *)(const void *)&addr, sizeof(addr)) <
+		    0)
+			return log_err(-errno, "cannot bind a packet socket to link %s", name);
 	return 0;
 }
 

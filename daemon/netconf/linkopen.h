@@ -12,6 +12,29 @@
 /** LINKOPEN_VNET_HDR_LEN - octets of struct virtio_net_hdr in front of every frame */
 #define LINKOPEN_VNET_HDR_LEN 10
 
+/** enum linkopen_queue - the sockets of one packet link; each frame is in one queue only */
+enum linkopen_queue {
+	LINKOPEN_FRAMES, /* everything else, and all that is sent */
+	LINKOPEN_SYNS,   /* requests to connect: see synfilter.h */
+	LINKOPEN_QUEUES,
+};
+
+/** struct linkopen_fds - the descriptors of a link, -1 where there is none; release with linkopen_close() */
+struct linkopen_fds {
+	int fd[LINKOPEN_QUEUES]; /* a TAP device has LINKOPEN_FRAMES only */
+};
+
+/** LINKOPEN_NO_FDS - initialiser of struct linkopen_fds */
+#define LINKOPEN_NO_FDS                                                                            \
+	{                                                                                          \
+		{                                                                                  \
+			-1, -1                                                                     \
+		}                                                                                  \
+	}
+
+/** linkopen_close() - close what is open, set to -1 */
+void linkopen_close(struct linkopen_fds *fds);
+
 /** struct linkopen_tap - what a TAP device agreed to */
 struct linkopen_tap {
 	char name[16];        /* the device's, of which the kernel may have filled in a number */
@@ -20,24 +43,25 @@ struct linkopen_tap {
 };
 
 /**
- * linkopen_packet() - an AF_PACKET socket with all options set, bound to no link yet
+ * linkopen_packet() - the AF_PACKET sockets of a link with all options set, bound to no link yet
  * @netns_fd:	Namespace the link is or will be in, borrowed
+ * @ret:	Set on success, and then the caller's; else closed
  *
- * No frame can come in: the socket has no protocol before linkopen_packet_bind().
+ * No frame can come in: the sockets have no protocol before linkopen_packet_bind().
  *
- * Return: descriptor (the caller closes it) or negative errno; a sentence was logged
+ * Return: 0 or negative errno; a sentence was logged
  */
-int linkopen_packet(int netns_fd);
+int linkopen_packet(int netns_fd, struct linkopen_fds *ret);
 
 /**
- * linkopen_packet_bind() - connect the socket to its wire
- * @fd:		From linkopen_packet()
- * @ifindex:	Link in the socket's namespace
+ * linkopen_packet_bind() - connect the sockets to their wire
+ * @fds:	From linkopen_packet()
+ * @ifindex:	Link in the sockets' namespace
  * @name:	Its name, for the log
  *
  * Return: 0 or negative errno; a sentence was logged
  */
-int linkopen_packet_bind(int fd, uint32_t ifindex, const char *name);
+int linkopen_packet_bind(const struct linkopen_fds *fds, uint32_t ifindex, const char *name);
 
 /**
  * linkopen_packet_takes_gso() - self-test: does this kernel take super-frames from AF_PACKET?

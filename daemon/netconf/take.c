@@ -60,7 +60,7 @@ void takeover_init(struct takeover *t, struct journal *j, const struct take_opti
 	plan_init(&t->settling);
 	t->ctr_fd = t->keep_fd = t->tap_fd = -1;
 	for (size_t i = 0; i < PLAN_LINKS_MAX; i++)
-		t->link_fds[i] = -1;
+		t->link_fds[i] = (struct linkopen_fds)LINKOPEN_NO_FDS;
 }
 
 void take_fd_close(int *fd)
@@ -73,7 +73,7 @@ void take_fd_close(int *fd)
 void take_link_fds_close(struct takeover *t)
 {
 	for (size_t i = 0; i < PLAN_LINKS_MAX; i++)
-		take_fd_close(&t->link_fds[i]);
+		linkopen_close(&t->link_fds[i]);
 }
 
 void takeover_done(struct takeover *t)
@@ -344,11 +344,18 @@ static bool is_packet(struct takeover *t, size_t i)
 static int step_open(struct takeover *t, size_t i)
 {
 	struct plan_link *l = take_link_at(t, i);
-	int fd = -1;
+	int fd;
 
 	if (is_packet(t, i)) {
-		fd = linkopen_packet(t->rec.how[i] == TAKE_MOVE ? t->keep_fd : t->ctr_fd);
-	} else if (l->driver == PLAN_DRIVER_TAP) {
+		int r = linkopen_packet(t->rec.how[i] == TAKE_MOVE ? t->keep_fd : t->ctr_fd,
+					&t->link_fds[i]);
+
+		/* A link that stays is bound while it still works: the last chance to fail harmlessly. */
+		if (r == 0 && t->rec.how[i] == TAKE_STRIP)
+			r = linkopen_packet_bind(&t->link_fds[i], l->ifindex, l->name);
+		return r;
+	}
+	if (l->driver == PLAN_DRIVER_TAP) {
 		struct linkopen_tap tap;
 
 		t->tap_fd = linkopen_tap(t->opt.tap, l->mtu, &tap);
@@ -357,15 +364,9 @@ static int step_open(struct takeover *t, size_t i)
 			l->tun_offload = tap.tun_offload;
 			l->has_uso = l->gso == PLAN_GSO_HW && tap.has_uso;
 		}
-	} else {
-		return 0;
+		t->link_fds[i].fd[LINKOPEN_FRAMES] = fd;
+		return fd < 0 ? fd : 0;
 	}
-	if (fd < 0)
-		return fd;
-	t->link_fds[i] = fd;
-	/* A link that stays is bound while it still works: the last chance to fail harmlessly. */
-	if (is_packet(t, i) && t->rec.how[i] == TAKE_STRIP)
-		return linkopen_packet_bind(fd, l->ifindex, l->name);
 	return 0;
 }
 
@@ -428,7 +429,7 @@ static int step_bind(struct takeover *t, size_t i)
 {
 	if (!is_packet(t, i))
 		return 0;
-	return linkopen_packet_bind(t->link_fds[i], t->kept_ifindex[i], take_link_at(t, i)->name);
+	return linkopen_packet_bind(&t->link_fds[i], t->kept_ifindex[i], take_link_at(t, i)->name);
 }
 static int decoy_message(struct takeover *t, size_t i, struct nl_msg **ret_msg)
 {
@@ -670,24 +671,34 @@ int takeover_take(struct takeover *t, int ctr_fd)
 static int link_reopen(struct takeover *t, size_t i)
 {
 	const struct plan_link *l = take_link_at(t, i);
+	struct linkopen_fds *fds = &t->link_fds[i];
 	bool is_moved = t->rec.how[i] == TAKE_MOVE;
-	int fd, r;
+	int r;
 
 	if (l->driver == PLAN_DRIVER_TAP) {
-		fd = dup(t->tap_fd);
-		return fd < 0 ? log_err(-errno, "cannot give TAP device %s to a new worker",
-					t->opt.tap)
-			      : fd;
+		fds->fd[LINKOPEN_FRAMES] = dup(t->tap_fd);
+		return fds->fd[LINKOPEN_FRAMES] < 0
+			       ? log_err(-errno, "cannot give TAP device %s to a new worker",
+					 t->opt.tap)
+			       : 0;
 	}
-	fd = linkopen_packet(is_moved ? t->keep_fd : t->ctr_fd);
-	if (fd < 0)
-		return fd;
-	r = linkopen_packet_bind(fd, is_moved ? t->kept_ifindex[i] : l->ifindex, l->name);
-	if (r < 0) {
-		close(fd);
-		return r;
-	}
-	return fd;
+	r = linkopen_packet(is_moved ? t->keep_fd : t->ctr_fd, fds);
+	if (r == 0)
+		r = linkopen_packet_bind(fds, is_moved ? t->kept_ifindex[i] : l->ifindex, l->name);
+	if (r < 0)
+		linkopen_close(fds);
+	return r;
+}
+
+/** fds_give() - a carried link's descriptors become the caller's. Return: how many */
+static size_t fds_give(struct takeover *t, size_t i, int *ret_fds)
+{
+	size_t cnt = plan_link_fd_cnt(take_link_at(t, i));
+
+	for (size_t k = 0; k < cnt; k++)
+		ret_fds[k] = t->link_fds[i].fd[k];
+	t->link_fds[i] = (struct linkopen_fds)LINKOPEN_NO_FDS;
+	return cnt;
 }
 
 int takeover_link_fds(struct takeover *t, int *ret_fds, size_t *ret_cnt)
@@ -695,20 +706,29 @@ int takeover_link_fds(struct takeover *t, int *ret_fds, size_t *ret_cnt)
 	size_t cnt = 0;
 
 	for (size_t i = 0; i < take_link_cnt(t); i++) {
-		int fd = t->link_fds[i];
+		int r = 0;
 
 		if (take_link_at(t, i)->driver == PLAN_DRIVER_NONE)
 			continue;
-		if (fd < 0)
-			fd = link_reopen(t, i);
-		if (fd < 0) {
+		if (t->link_fds[i].fd[LINKOPEN_FRAMES] < 0)
+			r = link_reopen(t, i);
+		if (r < 0) {
 			while (cnt)
 				close(ret_fds[--cnt]);
-			return fd;
+			return r;
 		}
-		t->link_fds[i] = -1;
-		ret_fds[cnt++] = fd;
+		cnt += fds_give(t, i, ret_fds + cnt);
 	}
 	*ret_cnt = cnt;
 	return 0;
+}
+
+size_t takeover_new_fds(struct takeover *t, int *ret_fds)
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < take_link_cnt(t); i++)
+		if (t->link_fds[i].fd[LINKOPEN_FRAMES] >= 0)
+			cnt += fds_give(t, i, ret_fds + cnt);
+	return cnt;
 }

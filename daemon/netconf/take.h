@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "daemon/netconf/journal.h"
+#include "daemon/netconf/linkopen.h"
 #include "daemon/netconf/nlraw.h"
 
 /** struct take_options - what the configuration says about taking; strings are borrowed */
@@ -38,8 +39,9 @@ struct takeover {
 	struct nlraw ctr, keep;
 	uint32_t kept_ifindex[PLAN_LINKS_MAX]; /* of moved links, in our namespace */
 	uint32_t now_ifindex[PLAN_LINKS_MAX];  /* of links and decoys, in the container's */
-	int link_fds[PLAN_LINKS_MAX];   /* of carried links until the worker has them, or -1 */
-	bool is_wanted[PLAN_LINKS_MAX]; /* links that are taken and still exist */
+	struct linkopen_fds
+		link_fds[PLAN_LINKS_MAX]; /* of carried links until the worker has them */
+	bool is_wanted[PLAN_LINKS_MAX];   /* links that are taken and still exist */
 	/* How links and decoys looked in the container at the last look; ifindex 0: not looked yet */
 	struct plan_link seen[PLAN_LINKS_MAX];
 	struct sysctl_value *seen_sysctls; /* likewise */
@@ -78,7 +80,7 @@ int takeover_take(struct takeover *t, int ctr_fd);
 /**
  * takeover_link_fds() - descriptors of the carried links, in the order of the plan
  * @t:		Taken
- * @ret_fds:	Room for PLAN_LINKS_MAX; the caller owns what is set
+ * @ret_fds:	Room for PLAN_LINK_FDS_MAX; the caller owns what is set
  * @ret_cnt:	Number of descriptors
  *
  * The first call hands over what taking opened; later ones, for a new worker, open afresh, so that
@@ -110,7 +112,7 @@ bool takeover_gso_differs(struct takeover *t);
 /**
  * takeover_new_fds() - descriptors of the links that came and that no worker has
  * @t:		Taken
- * @ret_fds:	Room for PLAN_LINKS_MAX; the caller owns what is set
+ * @ret_fds:	Room for PLAN_LINK_FDS_MAX; the caller owns what is set
  *
  * Return: how many, in the order of the plan
  */

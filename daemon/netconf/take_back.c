@@ -153,7 +153,7 @@ void take_back_link(struct takeover *t, size_t i)
 	take_link_at(t, i)->driver = PLAN_DRIVER_NONE;
 	take_link_at(t, i)->vnet_hdr_len = 0;
 	take_link_at(t, i)->gso = PLAN_GSO_NONE;
-	take_fd_close(&t->link_fds[i]);
+	linkopen_close(&t->link_fds[i]);
 }
 
 /* Whether a link that was there a moment ago is gone; it is not wanted from now on. */

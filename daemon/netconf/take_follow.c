@@ -52,7 +52,7 @@
 struct rows {
 	struct plan_link link[PLAN_LINKS_MAX];
 	uint32_t kept_ifindex[PLAN_LINKS_MAX], now_ifindex[PLAN_LINKS_MAX];
-	int link_fds[PLAN_LINKS_MAX];
+	struct linkopen_fds link_fds[PLAN_LINKS_MAX];
 	bool is_wanted[PLAN_LINKS_MAX];
 	uint8_t how[PLAN_LINKS_MAX], has_ingress[PLAN_LINKS_MAX];
 	struct plan_link seen[PLAN_LINKS_MAX];
@@ -82,13 +82,13 @@ static void row_move(struct takeover *t, size_t to, struct rows *was, size_t fro
 	t->rec.how[to] = was->how[from];
 	t->rec.has_ingress[to] = was->has_ingress[from];
 	t->seen[to] = was->seen[from];
-	was->link_fds[from] = -1;
+	was->link_fds[from] = (struct linkopen_fds)LINKOPEN_NO_FDS;
 }
 
 static void row_clear(struct takeover *t, size_t to)
 {
 	t->kept_ifindex[to] = t->now_ifindex[to] = 0;
-	t->link_fds[to] = -1;
+	t->link_fds[to] = (struct linkopen_fds)LINKOPEN_NO_FDS;
 	t->is_wanted[to] = false;
 	t->rec.how[to] = TAKE_LEAVE;
 	t->rec.has_ingress[to] = 0;
@@ -324,7 +324,7 @@ static void tables_keep(struct takeover *t, struct snapshot *now)
 /* A decoy that is gone: its link goes, too, unless it is a device of its own, which the kernel keeps. */
 static void link_gone(struct takeover *t, struct rows *was, size_t i)
 {
-	take_fd_close(&was->link_fds[i]);
+	linkopen_close(&was->link_fds[i]);
 	if (!was->is_wanted[i])
 		return;
 	log_notice("link %s was removed from the container", was->link[i].name);
@@ -542,17 +542,4 @@ bool takeover_gso_differs(struct takeover *t)
 	}
 	plan_done(&links);
 	return differs;
-}
-
-size_t takeover_new_fds(struct takeover *t, int *ret_fds)
-{
-	size_t cnt = 0;
-
-	for (size_t i = 0; i < take_link_cnt(t); i++) {
-		if (take_link_at(t, i)->driver == PLAN_DRIVER_NONE || t->link_fds[i] < 0)
-			continue;
-		ret_fds[cnt++] = t->link_fds[i];
-		t->link_fds[i] = -1;
-	}
-	return cnt;
 }

@@ -28,7 +28,9 @@ void drv_done(struct drv *d)
 		pkt_free(d->spare[--d->spare_cnt]);
 	if (d->fd >= 0)
 		close(d->fd);
-	d->fd = -1;
+	if (d->syn_fd >= 0)
+		close(d->syn_fd);
+	d->fd = d->syn_fd = -1;
 }
 
 void drv_lost(void *drv, const struct pkt *p, enum drop why)

@@ -2,8 +2,8 @@
 /*
  * drv.h - what the drivers of links have in common: a descriptor, a vnet header, counters
  *
- * A driver moves frames between one descriptor and the stack, and nothing else: it is told when the
- * descriptor is readable, and tells by on_blocked() when it wants to know that it is writable.
+ * A driver moves frames between its descriptors and the stack, and nothing else: it is told when one is readable,
+ * and tells by on_blocked() when it wants to know that the first is writable.
  */
 #pragma once
 
@@ -24,6 +24,7 @@ struct pkt;
 /** struct drv - one link's driver; embedded, and all there is to the TAP driver */
 struct drv {
 	int fd;            /* non-blocking; owned */
+	int syn_fd;        /* likewise, requests to connect come by it; -1: by @fd as all else */
 	uint32_t vnet_len; /* octets of virtio-net header in front of each frame */
 	uint32_t link_id;  /* the stack's, set when the link was added */
 	struct ns_stack *stack;
@@ -45,6 +46,9 @@ struct drv {
 		uint64_t rx_cut;     /* longer than 64 KiB */
 		uint64_t rx_no_room; /* the stack was at its cap of received frames */
 		uint64_t rx_errors;
+		uint64_t rx_lost;      /* the queue of @fd was full: the kernel dropped it */
+		uint64_t rx_syns_lost; /* likewise of @syn_fd */
+		uint64_t rx_syns;
 		uint64_t tx_frames, tx_octets, tx_calls, tx_super;
 		uint64_t tx_blocked;
 		uint64_t tx_dropped; /* the device dropped a plain frame */
@@ -64,6 +68,10 @@ struct drv_kind {
 	 * another negative errno
 	 */
 	int (*rx)(struct drv *d, struct mono now, uint32_t budget);
+	/** rx_syns() - as rx(), from syn_fd; NULL without such queues */
+	int (*rx_syns)(struct drv *d, struct mono now, uint32_t budget);
+	/** count() - bring rx_lost and rx_syns_lost up to date; NULL where nobody counts */
+	void (*count)(struct drv *d);
 };
 
 extern const struct drv_kind drv_packet;
@@ -71,7 +79,7 @@ extern const struct drv_kind drv_tap;
 
 /** drv_spare() - have at least one and at most @want spare frames. Return: how many there are */
 uint32_t drv_spare(struct drv *d, uint32_t want);
-/** drv_done() - give the spare frames back and close the descriptor */
+/** drv_done() - give the spare frames back and close the descriptors */
 void drv_done(struct drv *d);
 
 /**

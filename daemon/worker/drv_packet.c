@@ -6,6 +6,7 @@
  *
  *   receive  recvmmsg() straight into frames of the stack, DRV_BATCH a call; a frame that stays
  *            empty is a spare one for the next call. The frame's payload goes on to the program from there.
+ *            Requests to connect come by a second socket (linkopen.h) and are read when the loop says so.
  *   send     all frames of a turn as one sendmmsg(MSG_DONTWAIT): for each one iovec for the headers
  *            that were built in front of each other, and one for each piece of payload, which lies
  *            in the send queue of its connection until it is acknowledged.
@@ -17,6 +18,7 @@
  * Syscalls: #syscalls worker: recvmmsg sendmmsg getsockopt
  */
 #include <errno.h>
+#include <linux/if_packet.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -38,8 +40,8 @@ static int pending_error(const struct drv *d)
 	return getsockopt(d->fd, SOL_SOCKET, SO_ERROR, &err, &len) == 0 ? -err : 0;
 }
 
-/** rx_batch() - one recvmmsg(). Return: frames received (less than asked: no more are there), or negative errno */
-static int rx_batch(struct drv *d, struct mono now, uint32_t want)
+/** rx_batch() - one recvmmsg() of @fd. Return: frames received (less than asked: no more are there), or negative errno */
+static int rx_batch(struct drv *d, int fd, struct mono now, uint32_t want)
 {
 	struct pkt *frames[DRV_BATCH];
 	struct mmsghdr v[DRV_BATCH];
@@ -58,7 +60,7 @@ static int rx_batch(struct drv *d, struct mono now, uint32_t want)
 		iov[i] = (struct iovec){ pkt_data(p), p->cap - p->head };
 		v[i].msg_hdr = (struct msghdr){ .msg_iov = &iov[i], .msg_iovlen = 1 };
 	}
-	n = recvmmsg(d->fd, v, cnt, MSG_DONTWAIT, NULL);
+	n = recvmmsg(fd, v, cnt, MSG_DONTWAIT, NULL);
 	if (n < 0)
 		return -errno;
 	d->cnt.rx_calls++;
@@ -68,13 +70,13 @@ static int rx_batch(struct drv *d, struct mono now, uint32_t want)
 	return n;
 }
 
-static int packet_rx(struct drv *d, struct mono now, uint32_t budget)
+static int rx_from(struct drv *d, int fd, struct mono now, uint32_t budget)
 {
 	uint32_t done = 0;
 
 	while (done < budget) {
 		uint32_t want = budget - done < DRV_BATCH ? budget - done : DRV_BATCH;
-		int n = rx_batch(d, now, want);
+		int n = rx_batch(d, fd, now, want);
 
 		if (n == -EAGAIN || n == -EINTR)
 			break;
@@ -89,6 +91,36 @@ static int packet_rx(struct drv *d, struct mono now, uint32_t budget)
 			break;
 	}
 	return (int)done;
+}
+
+static int packet_rx(struct drv *d, struct mono now, uint32_t budget)
+{
+	return rx_from(d, d->fd, now, budget);
+}
+
+static int packet_rx_syns(struct drv *d, struct mono now, uint32_t budget)
+{
+	int n = rx_from(d, d->syn_fd, now, budget);
+
+	d->cnt.rx_syns += n > 0 ? (uint32_t)n : 0;
+	return n;
+}
+
+/** queue_lost() - frames that a socket's full queue has cost since the last question: asking clears it */
+static uint32_t queue_lost(int fd)
+{
+	struct tpacket_stats st;
+	socklen_t len = sizeof(st);
+
+	if (fd < 0 || getsockopt(fd, SOL_PACKET, PACKET_STATISTICS, &st, &len) < 0)
+		return 0;
+	return st.tp_drops;
+}
+
+static void packet_count(struct drv *d)
+{
+	d->cnt.rx_lost += queue_lost(d->fd);
+	d->cnt.rx_syns_lost += queue_lost(d->syn_fd);
 }
 
 /** tx_error() - what a failed sendmmsg() means for its first frame; as ns_link_ops.xmit() */
@@ -148,4 +180,6 @@ const struct drv_kind drv_packet = {
 	.name = "packet",
 	.ops = { .xmit = packet_xmit, .lost = drv_lost },
 	.rx = packet_rx,
+	.rx_syns = packet_rx_syns,
+	.count = packet_count,
 };

@@ -157,7 +157,7 @@ static int worker_init(struct worker *w, struct child_init *init)
 	w->stack = ns_stack_new(&w->env, NULL);
 	if (!w->stack)
 		return log_err(-ENOMEM, "cannot make the stack");
-	r = worker_conf(w, &init->plan, init->link_fds, init->link_cnt);
+	r = worker_conf(w, &init->plan, init->link_fds, init->link_fd_cnt);
 	if (r == 0)
 		r = worker_loop_init(w);
 	if (r == 0)

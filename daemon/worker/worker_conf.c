@@ -36,7 +36,9 @@ static uint32_t link_id(void *ctx, const struct plan_link *pl)
 static int link_do(struct conf *c, const struct plan *p, uint32_t idx, enum plan_op op)
 {
 	const struct plan_link *pl = &p->links[idx];
-	int fd;
+	uint32_t cnt = plan_link_fd_cnt(pl);
+	const int *fds;
+	int r;
 
 	if (pl->driver == PLAN_DRIVER_NONE)
 		return 0;
@@ -44,11 +46,14 @@ static int link_do(struct conf *c, const struct plan *p, uint32_t idx, enum plan
 		return worker_link_del(c->w, pl->ifindex);
 	if (op == PLAN_SET)
 		return worker_link_set(c->w, pl);
-	if (c->fd_next >= c->fd_cnt)
+	if (cnt > c->fd_cnt - c->fd_next)
 		return log_err(-EPROTO, "the monitor sent no descriptor for link %s", pl->name);
-	fd = c->fds[c->fd_next];
-	c->fds[c->fd_next++] = -1;
-	return worker_link_add(c->w, pl, fd);
+	fds = &c->fds[c->fd_next];
+	c->fd_next += cnt;
+	r = worker_link_add(c->w, pl, fds);
+	for (uint32_t i = 1; i <= cnt; i++)
+		c->fds[c->fd_next - i] = -1;
+	return r;
 }
 
 /* ---- the whole ---- */

@@ -366,20 +366,20 @@ static int on_plan(void *ctx, struct ipc_msg *m)
 {
 	struct worker *w = ctx;
 	const struct ipc_plan *b = IPC_BODY(m, ipc_plan);
-	int fds[PLAN_LINKS_MAX];
+	int fds[PLAN_LINK_FDS_MAX];
 	struct plan plan;
 	int r;
 
 	worker_begin_turn(w);
-	if (m->fd_cnt != 1 + b->link_cnt)
+	if (m->fd_cnt != 1 + b->link_fd_cnt || b->link_fd_cnt > PLAN_LINK_FDS_MAX)
 		return -EPROTO;
 	r = child_plan_read(m->fds[0], b->plan_len, &plan);
 	if (r < 0)
 		return r;
-	for (uint32_t i = 0; i < b->link_cnt; i++)
+	for (uint32_t i = 0; i < b->link_fd_cnt; i++)
 		fds[i] = ipc_take_fd(m, i + 1);
-	r = worker_conf(w, &plan, fds, b->link_cnt);
-	for (uint32_t i = 0; i < b->link_cnt; i++)
+	r = worker_conf(w, &plan, fds, b->link_fd_cnt);
+	for (uint32_t i = 0; i < b->link_fd_cnt; i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
 	return r;
@@ -475,20 +475,24 @@ static void report_socket(void *ctx, const struct ns_sock_row *row)
 		    row->sndq_len, row->rcvq_len);
 }
 
-static void report_link(struct report *r, const struct wlink *l)
+static void report_link(struct report *r, struct wlink *l)
 {
-	const struct drv *d = &l->drv;
+	struct drv *d = &l->drv;
 
+	if (l->kind->count)
+		l->kind->count(d);
 	report_line(r,
 		    "%s %s rx_frames=%" PRIu64 " rx_octets=%" PRIu64 " rx_calls=%" PRIu64
-		    " rx_short=%" PRIu64 " rx_cut=%" PRIu64 " rx_no_room=%" PRIu64
+		    " rx_syns=%" PRIu64 " rx_short=%" PRIu64 " rx_cut=%" PRIu64
+		    " rx_no_room=%" PRIu64 " rx_lost=%" PRIu64 " rx_syns_lost=%" PRIu64
 		    " rx_errors=%" PRIu64 " tx_frames=%" PRIu64 " tx_super=%" PRIu64
 		    " tx_octets=%" PRIu64 " tx_calls=%" PRIu64 " tx_blocked=%" PRIu64
 		    " tx_dropped=%" PRIu64 " tx_errors=%" PRIu64 "\n",
 		    l->name, l->kind->name, d->cnt.rx_frames, d->cnt.rx_octets, d->cnt.rx_calls,
-		    d->cnt.rx_short, d->cnt.rx_cut, d->cnt.rx_no_room, d->cnt.rx_errors,
-		    d->cnt.tx_frames, d->cnt.tx_super, d->cnt.tx_octets, d->cnt.tx_calls,
-		    d->cnt.tx_blocked, d->cnt.tx_dropped, d->cnt.tx_errors);
+		    d->cnt.rx_syns, d->cnt.rx_short, d->cnt.rx_cut, d->cnt.rx_no_room,
+		    d->cnt.rx_lost, d->cnt.rx_syns_lost, d->cnt.rx_errors, d->cnt.tx_frames,
+		    d->cnt.tx_super, d->cnt.tx_octets, d->cnt.tx_calls, d->cnt.tx_blocked,
+		    d->cnt.tx_dropped, d->cnt.tx_errors);
 }
 
 static int on_stats_req(void *ctx, struct ipc_msg *m)

@@ -71,12 +71,13 @@ struct wlink {
 	struct worker *worker;
 	const struct drv_kind *kind;
 	struct drv drv;
-	struct event rd, wr;
+	struct event rd, wr, syns;
 	uint32_t ifindex; /* the container's */
 	bool is_used;
 	struct event retry; /* the stack had no frames to receive into: look again */
 	char name[PLAN_NAME_MAX];
 	bool is_wr_added;
+	bool has_syns;         /* requests to connect wait for the end of this turn */
 	enum ns_gso_mode mode; /* as it was said last */
 	uint8_t said;          /* bit of each mode that was said */
 };
@@ -98,6 +99,8 @@ struct worker {
 	struct event timer_ev;
 	struct mono armed; /* when @timer_fd fires */
 	uint64_t turn_cnt, timer_cnt;
+	struct mono rx_at;  /* a link had a frame that is no request to connect */
+	struct mono syn_at; /* requests to connect have had their share up to here */
 
 	struct list socks; /* all, by node */
 	struct list ready; /* those with something to pump, by ready_node */
@@ -134,12 +137,14 @@ void worker_stop(struct worker *w, int exit_status);
 
 /** worker_link_find() - by the container's number for it; NULL when it is not carried */
 struct wlink *worker_link_find(struct worker *w, uint32_t ifindex);
-/** worker_link_add() - takes @fd. Return: 0 or negative errno, logged */
-ns_must_check int worker_link_add(struct worker *w, const struct plan_link *pl, int fd);
+/** worker_link_add() - takes plan_link_fd_cnt() of @fds. Return: 0 or negative errno, logged */
+ns_must_check int worker_link_add(struct worker *w, const struct plan_link *pl, const int *fds);
 /** worker_link_set() - MTU, MAC, up, GSO limits, name. Return: 0, -ENODEV, -EINVAL */
 ns_must_check int worker_link_set(struct worker *w, const struct plan_link *pl);
 /** worker_link_del() - with its addresses and routes. Return: 0, -ENODEV */
 ns_must_check int worker_link_del(struct worker *w, uint32_t ifindex);
+/** worker_links_syns() - the requests to connect that a turn has time for, after all else came in */
+void worker_links_syns(struct worker *w);
 /** worker_links_modes() - say it when a link began to send in another way; once each way, the counters know how often */
 void worker_links_modes(struct worker *w);
 void worker_links_done(struct worker *w);

@@ -6,6 +6,12 @@
  * loop says when its descriptor is readable or writable again; frames go from there into the stack and,
  * at the end of a turn, back.
  *
+ * Requests to connect come by a queue of their own (linkopen.h) and are read last in a turn. While other
+ * frames come, they are taken at SYN_RATE, so that a flood costs the connections that are there a bounded part
+ * of the worker's time; what does not fit into the queue the kernel drops before it costs a copy, and who
+ * meant it asks again in a second. Without other frames there is no such limit. A TAP device has one queue:
+ * there a flood stands in everybody's way.
+ *
  * Limits: PLAN_LINKS_MAX links; RX_BUDGET frames of one in one turn.
  */
 #include <errno.h>
@@ -18,28 +24,41 @@
 
 /* Frames of one link in one turn, so that no link starves the others or the programs. */
 #define RX_BUDGET 128u
+/* Requests to connect of all links: in one turn, and in a second while other frames come. */
+#define SYN_BUDGET 64u
+#define SYN_RATE   UINT64_C(30000)
+#define SYN_NS     (NS_PER_SEC / SYN_RATE)
+/* Without a frame for so long there are no others. */
+#define SYN_ALONE_NS (5 * NS_PER_MS)
 /* When the stack holds all its frames: look again after this. */
 #define RETRY_US 1000
 
 /* ---- events ---- */
 
+/** rx_failed() - a queue stays readable, or has an error that comes again: neither may spin the loop */
+static void rx_failed(struct wlink *l, struct event *ev, int r)
+{
+	const struct timeval tv = { 0, RETRY_US };
+
+	if (r != -ENOBUFS && r != -ENETDOWN)
+		log_warn(r, "cannot receive from link %s", l->name);
+	event_del(ev);
+	evtimer_add(&l->retry, &tv);
+}
+
 static void on_link_readable(evutil_socket_t fd, short what, void *arg)
 {
 	struct wlink *l = arg;
-	struct timeval tv = { 0, RETRY_US };
 	int r;
 
 	(void)fd;
 	(void)what;
 	worker_begin_turn(l->worker);
 	r = l->kind->rx(&l->drv, l->worker->now, RX_BUDGET);
-	if (r >= 0)
-		return;
-	/* the descriptor stays readable, or has an error that comes again: neither may spin the loop */
-	if (r != -ENOBUFS && r != -ENETDOWN)
-		log_warn(r, "cannot receive from link %s", l->name);
-	event_del(&l->rd);
-	evtimer_add(&l->retry, &tv);
+	if (r > 0)
+		l->worker->rx_at = l->worker->now;
+	if (r < 0)
+		rx_failed(l, &l->rd, r);
 }
 
 static void on_link_retry(evutil_socket_t fd, short what, void *arg)
@@ -49,6 +68,61 @@ static void on_link_retry(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	event_add(&l->rd, NULL);
+	if (l->drv.syn_fd >= 0)
+		event_add(&l->syns, NULL);
+}
+
+static void on_link_syns(evutil_socket_t fd, short what, void *arg)
+{
+	struct wlink *l = arg;
+
+	(void)fd;
+	(void)what;
+	worker_begin_turn(l->worker);
+	l->has_syns = true;
+}
+
+/** syn_budget() - how many requests this turn takes; 0: look again after RETRY_US */
+static uint32_t syn_budget(struct worker *w)
+{
+	uint64_t cnt = mono_since(w->now, w->syn_at) / SYN_NS;
+
+	if (cnt >= SYN_BUDGET || mono_since(w->now, w->rx_at) >= SYN_ALONE_NS) {
+		w->syn_at = w->now;
+		return SYN_BUDGET;
+	}
+	w->syn_at = mono_add(w->syn_at, cnt * SYN_NS);
+	return (uint32_t)cnt;
+}
+
+void worker_links_syns(struct worker *w)
+{
+	const struct timeval tv = { 0, RETRY_US };
+	uint32_t budget = 0;
+	bool has_asked = false;
+
+	for (uint32_t i = 0; i < w->link_cnt; i++) {
+		struct wlink *l = &w->links[i];
+		int n;
+
+		if (!l->is_used || !l->has_syns)
+			continue;
+		l->has_syns = false;
+		if (!has_asked)
+			budget = syn_budget(w);
+		has_asked = true;
+		n = l->kind->rx_syns(&l->drv, w->now, budget);
+		if (n < 0) {
+			rx_failed(l, &l->syns, n);
+			continue;
+		}
+		budget -= (uint32_t)n;
+		/* the queue stays readable, and the loop must not spin on it until it is due */
+		if (budget == 0 && mono_since(w->now, w->rx_at) < SYN_ALONE_NS) {
+			event_del(&l->syns);
+			evtimer_add(&l->retry, &tv);
+		}
+	}
 }
 
 static void on_link_writable(evutil_socket_t fd, short what, void *arg)
@@ -128,20 +202,22 @@ static void link_close(struct wlink *l)
 	if (event_initialized(&l->rd)) {
 		event_del(&l->rd);
 		event_del(&l->wr);
+		event_del(&l->syns);
 		event_del(&l->retry);
 	}
 	drv_done(&l->drv);
 	l->is_used = false;
 }
 
-int worker_link_add(struct worker *w, const struct plan_link *pl, int fd)
+int worker_link_add(struct worker *w, const struct plan_link *pl, const int *fds)
 {
 	struct ns_link_config c = link_config(pl);
 	struct wlink *l = link_slot(w);
 	int r;
 
 	if (!l) {
-		close(fd);
+		for (uint32_t i = 0; i < plan_link_fd_cnt(pl); i++)
+			close(fds[i]);
 		return log_err(-ENOSPC, "cannot add link %s to the stack", pl->name);
 	}
 	memset(l, 0, sizeof(*l));
@@ -149,7 +225,8 @@ int worker_link_add(struct worker *w, const struct plan_link *pl, int fd)
 	l->is_used = true;
 	l->ifindex = pl->ifindex;
 	l->kind = pl->driver == PLAN_DRIVER_TAP ? &drv_tap : &drv_packet;
-	l->drv = (struct drv){ .fd = fd,
+	l->drv = (struct drv){ .fd = fds[0],
+			       .syn_fd = l->kind->rx_syns ? fds[1] : -1,
 			       .vnet_len = pl->vnet_hdr_len,
 			       .stack = w->stack,
 			       .on_blocked = on_link_blocked,
@@ -164,9 +241,12 @@ int worker_link_add(struct worker *w, const struct plan_link *pl, int fd)
 		link_close(l);
 		return log_err(r, "cannot add link %s to the stack", pl->name);
 	}
-	event_assign(&l->rd, w->base, fd, EV_READ | EV_PERSIST, on_link_readable, l);
-	event_assign(&l->wr, w->base, fd, EV_WRITE, on_link_writable, l);
+	event_assign(&l->rd, w->base, fds[0], EV_READ | EV_PERSIST, on_link_readable, l);
+	event_assign(&l->wr, w->base, fds[0], EV_WRITE, on_link_writable, l);
+	event_assign(&l->syns, w->base, l->drv.syn_fd, EV_READ | EV_PERSIST, on_link_syns, l);
 	evtimer_assign(&l->retry, w->base, on_link_retry, l);
+	if (l->drv.syn_fd >= 0 && event_add(&l->syns, NULL) < 0)
+		return log_err(-ENOMEM, "cannot watch link %s", pl->name);
 	return event_add(&l->rd, NULL) < 0 ? log_err(-ENOMEM, "cannot watch link %s", pl->name) : 0;
 }
 

@@ -7,6 +7,7 @@
  *   wake            a link, a pair, a channel or the timer is ready
  *   worker_begin_turn()   the time is read once, the stack's due timers run
  *   callbacks       links: frames into the stack; pairs: marked ready; channels: messages handled
+ *   requests        those to connect, by their own queues: as many as there is time for (worker_link.c)
  *   end of turn     pairs are pumped both ways and the stack's events are acted on until both are
  *                   quiet, then one ns_stack_output(): one acknowledgement a connection, all frames
  *                   of a link in one sendmmsg(); then the messages for the agent in one sendmmsg()
@@ -82,6 +83,7 @@ static bool end_turn(struct worker *w)
 	struct mono deadline;
 
 	worker_begin_turn(w);
+	worker_links_syns(w);
 	for (int i = 0; i < ROUNDS && is_more; i++) {
 		is_more = wsock_events(w);
 		is_more |= wsock_pump_all(w);

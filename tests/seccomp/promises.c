@@ -5,6 +5,7 @@
 #include "tests/seccomp/promises.h"
 
 #include <fcntl.h>
+#include <linux/if_packet.h>
 #include <linux/seccomp.h>
 #include <signal.h>
 #include <sys/ioctl.h>
