@@ -108,6 +108,18 @@ int dgram_new(struct agent *a, struct asock *s, bool is_ping)
 	return open_send(a, s);
 }
 
+struct dgram_error *dgram_error_pop(struct agent *a, struct adgram *d)
+{
+	struct list *n = list_pop(&d->errors);
+	struct dgram_error *x = n ? list_entry(n, struct dgram_error, node) : NULL;
+
+	if (x) {
+		d->error_cnt--;
+		a->quotes_len -= x->e.quote_len;
+	}
+	return x;
+}
+
 void dgram_free(struct asock *s)
 {
 	struct adgram *d = s->dg;
@@ -117,7 +129,7 @@ void dgram_free(struct asock *s)
 	while (!list_is_empty(&d->names))
 		free(list_entry(list_pop(&d->names), struct dgram_name, node));
 	while (!list_is_empty(&d->errors))
-		free(list_entry(list_pop(&d->errors), struct dgram_error, node));
+		free(dgram_error_pop(s->agent, d));
 	if (d->watch)
 		event_free(d->watch);
 	if (d->watch_fd >= 0)
@@ -213,9 +225,10 @@ int dgram_on_info(void *ctx, struct ipc_msg *m)
 int dgram_on_err(void *ctx, struct ipc_msg *m)
 {
 	struct agent *a = ctx;
-	const struct ipc_dgram_err *b = IPC_BODY(m, ipc_dgram_err);
+	const struct ipc_dgram_err *b = &IPC_BODY(m, ipc_dgram_err_quote)->e;
 	struct asock *s = asock_find_handle(&a->socks, b->sock);
 	struct dgram_error *x;
+	uint16_t quote_len;
 
 	if (!s || !s->dg)
 		return 0;
@@ -223,12 +236,18 @@ int dgram_on_err(void *ctx, struct ipc_msg *m)
 		s->dg->token_cnt++;
 	if (b->is_fatal)
 		s->so_error = b->err;
+	if (b->err == -EMSGSIZE)
+		s->dg->ok_len = 0; /* the path is not what it was */
 	if (!b->is_queued || s->dg->error_cnt >= DGRAM_ERRORS_MAX)
 		return 0;
-	x = malloc(sizeof(*x));
+	quote_len = a->quotes_len + b->quote_len <= DGRAM_QUOTES_MAX ? b->quote_len : 0;
+	x = malloc(sizeof(*x) + quote_len);
 	if (!x)
 		return 0;
 	x->e = *b;
+	x->e.quote_len = quote_len;
+	memcpy(x->quote, IPC_BODY(m, ipc_dgram_err_quote)->quote, quote_len);
+	a->quotes_len += quote_len;
 	list_push(&s->dg->errors, &x->node);
 	s->dg->error_cnt++;
 	return 0;

@@ -7,6 +7,8 @@
 /* Rows of datagrams that are in a pair, and errors that wait for MSG_ERRQUEUE, of one socket. */
 #define DGRAM_NAMES_MAX  1024u
 #define DGRAM_ERRORS_MAX 16u
+/* Octets of quoted datagrams in all errors that wait; an error beyond it comes without its quote. */
+#define DGRAM_QUOTES_MAX (4u << 20)
 
 /** struct dgram_name - who sent a datagram that is or was in the pair */
 struct dgram_name {
@@ -18,6 +20,7 @@ struct dgram_name {
 struct dgram_error {
 	struct list node;
 	struct ipc_dgram_err e;
+	uint8_t quote[]; /* @e.quote_len octets */
 };
 
 /** struct adgram - a socket of datagrams, besides its asock */
@@ -44,6 +47,9 @@ struct adgram {
 };
 
 /* ---- agent_dgram.c ---- */
+
+/** dgram_error_pop() - the oldest error, which is the caller's; NULL: none */
+struct dgram_error *dgram_error_pop(struct agent *a, struct adgram *d);
 
 /** dgram_any_is_here() - 0.0.0.0 and :: as a destination are this host */
 void dgram_any_is_here(const struct asock *s, struct ns_addr *addr);

@@ -308,7 +308,8 @@ static void control_v4(struct control *c, const struct asock *s)
 
 	if (aopt_value(&s->opts, IPPROTO_IP, IP_PKTINFO)) {
 		info.ipi_addr.s_addr = htonl(ns_addr_to_v4(&in.row.to.addr));
-		info.ipi_spec_dst = info.ipi_addr;
+		if (!(in.flags & MSG_ERRQUEUE)) /* ipv4_pktinfo_prepare() has not seen those */
+			info.ipi_spec_dst = info.ipi_addr;
 		if (ns_addr_is_multicast(&in.row.to.addr) || info.ipi_addr.s_addr == INADDR_NONE)
 			info.ipi_spec_dst.s_addr = htonl(ns_addr_to_v4(&s->local.addr));
 		control_put(c, IPPROTO_IP, IP_PKTINFO, &info, sizeof(info));
@@ -319,18 +320,24 @@ static void control_v4(struct control *c, const struct asock *s)
 		control_put(c, IPPROTO_IP, IP_TOS, &in.row.tos, sizeof(in.row.tos));
 }
 
-/** control_fill() - what the program asked to hear of a datagram with a row; order as Linux's */
-static void control_fill(struct control *c, const struct asock *s)
+/** control_ip() - what the program asked to hear of the packet */
+static void control_ip(struct control *c, const struct asock *s)
 {
 	bool is_v4 = ns_addr_is_v4(&in.row.from.addr);
 
-	control_time(c, s);
-	if (in.row.gso_size) /* linux udp_cmsg_recv() */
-		control_int(c, IPPROTO_UDP, UDP_GRO, in.row.gso_size);
 	if (s->family == AF_INET6)
 		control_v6(c, s, is_v4);
 	if (is_v4)
 		control_v4(c, s);
+}
+
+/** control_fill() - what the program asked to hear of a datagram with a row; order as Linux's */
+static void control_fill(struct control *c, const struct asock *s)
+{
+	control_time(c, s);
+	if (in.row.gso_size) /* linux udp_cmsg_recv() */
+		control_int(c, IPPROTO_UDP, UDP_GRO, in.row.gso_size);
+	control_ip(c, s);
 }
 
 /* ---- MSG_ERRQUEUE ---- */
@@ -354,6 +361,12 @@ static void err_put(struct asock *s, struct control *c, const struct ipc_dgram_e
 	v.ee.ee_type = e->type;
 	v.ee.ee_code = e->code;
 	v.ee.ee_info = e->info;
+	if (e->ext_off &&
+	    aopt_value(&s->opts, e->origin == NS_ERR_ICMP6 ? IPPROTO_IPV6 : IPPROTO_IP,
+		       e->origin == NS_ERR_ICMP6 ? IPV6_RECVERR_RFC4884 : IP_RECVERR_RFC4884)) {
+		v.ee.ee_rfc4884.len = e->ext_off;
+		v.ee.ee_rfc4884.flags = e->is_ext_bad ? SO_EE_RFC4884_FLAG_INVALID : 0;
+	}
 	if (s->family == AF_INET6 && is_icmp) {
 		v.offender.in6.sin6_family = AF_INET6;
 		memcpy(&v.offender.in6.sin6_addr, from.b, sizeof(from.b));
@@ -369,34 +382,30 @@ static void err_put(struct asock *s, struct control *c, const struct ipc_dgram_e
 		control_put(c, IPPROTO_IP, IP_RECVERR, &v, sizeof(v.ee) + sizeof(v.offender.in));
 }
 
-/** err_quote() - the header of the echo request, as far as programs look at it; its sequence number is told as a port */
-static void err_quote(const struct asock *s, const struct ipc_dgram_err *e)
+/** err_take() - the oldest error, its quote in place of a payload. Return: false when there is none */
+static bool err_take(struct agent *a, struct asock *s, struct control *c)
 {
-	const struct icmphdr h = { .type = s->family == AF_INET ? ICMP_ECHO : ICMP6_ECHO_REQUEST,
-				   .un.echo = { .id = htons(s->local.port),
-						.sequence = htons(e->to.port) } };
+	struct dgram_error *x = dgram_error_pop(a, s->dg);
+	bool is_icmp;
 
-	memcpy(in.data, &h, sizeof(h));
-	in.len = sizeof(h);
-	in.row.from.port = 0;
-}
-
-/** err_take() - the oldest error. Return: false when there is none */
-static bool err_take(struct asock *s, struct control *c)
-{
-	struct adgram *d = s->dg;
-	struct dgram_error *x;
-
-	if (list_is_empty(&d->errors))
+	if (!x)
 		return false;
-	x = list_entry(list_pop(&d->errors), struct dgram_error, node);
-	d->error_cnt--;
-	err_put(s, c, &x->e);
-	in.row = (struct ipc_dgram_row){ .from = x->e.to };
+	is_icmp = x->e.origin == NS_ERR_ICMP || x->e.origin == NS_ERR_ICMP6;
+	in.row = (struct ipc_dgram_row){ .from = x->e.to,
+					 .to = { .addr = x->e.local },
+					 .ifindex = x->e.ifindex,
+					 .ttl = x->e.ttl,
+					 .tos = x->e.tos,
+					 .time_ns = is_icmp ? x->e.time_ns : agent_now().ns };
 	in.has_row = false;
-	in.len = 0;
-	if (d->is_ping)
-		err_quote(s, &x->e);
+	in.len = x->e.quote_len;
+	memcpy(in.data, x->quote, in.len);
+	control_time(c, s);
+	if (is_icmp)
+		control_ip(c, s);
+	err_put(s, c, &x->e);
+	if (s->dg->is_ping)
+		in.row.from.port = 0;
 	s->so_error = 0; /* the queue has told it: sock_dequeue_err_skb() */
 	free(x);
 	return true;
@@ -445,7 +454,7 @@ static int64_t recv_msg(struct agent *a, struct asock *s, const struct args_mem 
 	c.room = msg.control ? (size_t)msg.control_len : 0;
 	c.is_cut = false;
 	if (in.flags & MSG_ERRQUEUE) {
-		if (!err_take(s, &c))
+		if (!err_take(a, s, &c))
 			return -EAGAIN;
 	} else {
 		r = recv_one(a, s, fd);
@@ -468,7 +477,7 @@ static int64_t recv_from(struct agent *a, struct call *c, struct asock *s,
 
 	none.room = 0;
 	if (in.flags & MSG_ERRQUEUE)
-		r = err_take(s, &none) ? 0 : -EAGAIN;
+		r = err_take(a, s, &none) ? 0 : -EAGAIN;
 	else
 		r = recv_one(a, s, fd);
 	if (r < 0)

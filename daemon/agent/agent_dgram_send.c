@@ -52,12 +52,18 @@ static uint16_t gso_of(const struct asock *s, const struct dgram_out *o)
 				   : (uint16_t)aopt_value(&s->opts, IPPROTO_UDP, UDP_SEGMENT);
 }
 
+static bool is_to_v6(const struct asock *s, const struct dgram_out *o)
+{
+	struct ns_endpoint to = ipc_endpoint_to(&o->frame.to.to);
+
+	return s->family == AF_INET6 && !ns_addr_is_v4(o->has_name ? &to.addr : &s->remote.addr);
+}
+
 /** needs_check() - is it not known that datagrams can go there? */
 static bool needs_check(const struct asock *s, const struct dgram_out *o)
 {
 	struct ns_endpoint to = ipc_endpoint_to(&o->frame.to.to);
-	bool is_v6 =
-		s->family == AF_INET6 && !ns_addr_is_v4(o->has_name ? &to.addr : &s->remote.addr);
+	bool is_v6 = is_to_v6(s, o);
 	int mtu_discover = is_v6 ? aopt_value(&s->opts, IPPROTO_IPV6, IPV6_MTU_DISCOVER)
 				 : aopt_value(&s->opts, IPPROTO_IP, IP_MTU_DISCOVER);
 
@@ -67,7 +73,7 @@ static bool needs_check(const struct asock *s, const struct dgram_out *o)
 	if (gso_of(s, o) && (gso_of(s, o) != s->dg->ok_gso || o->len > s->dg->ok_len))
 		return true;
 	/* IP_PMTUDISC_DO, PROBE and such: longer than the path takes is an error of the call */
-	if ((mtu_discover >= 2 && mtu_discover <= (is_v6 ? 4 : 3)) || o->frame.to.dontfrag > 0 ||
+	if ((mtu_discover >= 2 && mtu_discover <= 4) || o->frame.to.dontfrag > 0 ||
 	    (is_v6 && aopt_value(&s->opts, IPPROTO_IPV6, IPV6_DONTFRAG))) {
 		if (o->len > s->dg->ok_len)
 			return true;
@@ -82,6 +88,21 @@ static size_t len_max(const struct asock *s, const struct ns_addr *to)
 	if (!ns_addr_is_v4(to))
 		return NS_DGRAM_MAX;
 	return NS_DGRAM_MAX4 + (s->dg->is_ping ? sizeof(struct icmphdr) : 0);
+}
+
+static bool is_too_long(const struct asock *s, const struct dgram_out *o)
+{
+	struct ns_endpoint to = ipc_endpoint_to(&o->frame.to.to);
+
+	return o->len > len_max(s, o->has_name ? &to.addr : &s->remote.addr);
+}
+
+/** is_told_of_errors() - will MSG_ERRQUEUE say how long it may have been? */
+static bool is_told_of_errors(const struct asock *s, const struct dgram_out *o)
+{
+	return is_to_v6(s, o)
+		       ? aopt_value(&s->opts, IPPROTO_IPV6, IPV6_RECVERR)
+		       : o->len <= UINT16_MAX && aopt_value(&s->opts, IPPROTO_IP, IP_RECVERR);
 }
 
 /** is_echo() - linux ping_supported(): all that an echo socket sends */
@@ -105,7 +126,7 @@ static int64_t out_check(struct agent *a, struct call *c, struct asock *s,
 		return -EDESTADDRREQ;
 	if (s->dg->is_ping ? !is_echo(s, o) : o->has_name && to.port == 0)
 		return -EINVAL;
-	if (o->len > len_max(s, o->has_name ? &to.addr : &s->remote.addr))
+	if (is_too_long(s, o) && !is_told_of_errors(s, o))
 		return -EMSGSIZE;
 	if (!s->dg->is_bound && s->so_error) /* the port that was asked for below */
 		return dgram_take_error(s);
@@ -114,7 +135,7 @@ static int64_t out_check(struct agent *a, struct call *c, struct asock *s,
 		s->op_ep = (struct ns_endpoint){ .addr = sock_any(s) };
 		return op_begin(a, c, s, ASOCK_OP_BIND, HELD_DEFERRED);
 	}
-	if (!needs_check(s, o)) {
+	if (!is_too_long(s, o) && !needs_check(s, o)) {
 		s->dg->is_asked = false;
 		return 0;
 	}
@@ -151,6 +172,8 @@ static int64_t out_send(struct agent *a, struct call *c, struct asock *s, int fd
 
 	if (r != 0)
 		return r;
+	if (o->len > sizeof(o->data))
+		return -EMSGSIZE;
 	err = dgram_take_error(s);
 	if (err)
 		return err;
@@ -208,13 +231,14 @@ int64_t dgram_sendto(struct agent *a, struct call *c, struct asock *s, int fd)
 	out_init(s, flags, &out);
 	if (c->args[4] == 0 && !s->dg->gathers)
 		return s->dg->is_connected ? CALL_CONTINUE : -EDESTADDRREQ;
-	if (c->args[2] > NS_DGRAM_MAX)
+	if (c->args[2] > INT_MAX)
 		return -EMSGSIZE;
 	r = c->args[4] ? out_name(s, &mem, c->args[4], c->args[5], &out) : 0;
 	if (r < 0)
 		return r;
 	out.len = (size_t)c->args[2];
-	if (out.len && mem.read(mem.ctx, c->args[1], out.data, out.len) < 0)
+	if (out.len && out.len <= sizeof(out.data) &&
+	    mem.read(mem.ctx, c->args[1], out.data, out.len) < 0)
 		return -EFAULT;
 	return out_send(a, c, s, fd, &out, flags);
 }

@@ -123,6 +123,7 @@ struct agent {
 	} pidfds[AGENT_PIDFDS];
 	uint64_t call_cnt, held_total_cnt, lost_answer_cnt, reset_cnt, reset_unseen_cnt;
 	uint64_t nameless_cnt;
+	uint32_t quotes_len; /* octets in quotes of errors that wait */
 	struct agent_link links[PLAN_LINKS_MAX];
 	uint32_t link_cnt;
 	int dgram_fd; /* channel of datagrams to the worker; -1 while it is down */

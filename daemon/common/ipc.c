@@ -266,10 +266,11 @@ static bool check_dgram_info(const void *body)
 
 static bool check_dgram_err(const void *body)
 {
-	const struct ipc_dgram_err *b = body;
+	const struct ipc_dgram_err *b = &((const struct ipc_dgram_err_quote *)body)->e;
 
 	return is_socket(b->sock) && b->err < 0 && is_err(b->err) && is_endpoint(&b->to) &&
-	       b->is_fatal <= 1 && b->has_token <= 1 && b->is_queued <= 1;
+	       b->is_fatal <= 1 && b->has_token <= 1 && b->is_queued <= 1 && b->is_ext_bad <= 1 &&
+	       b->quote_len <= NS_DGRAM_QUOTE_MAX && b->ext_off <= b->quote_len;
 }
 
 /* ---- the table ---- */

@@ -352,16 +352,27 @@ struct ipc_dgram_info {
 	struct ipc_dgram_row row[IPC_DGRAM_ROWS];
 };
 
-/** struct ipc_dgram_err - worker -> agent: ns_dgram_err, and whether an empty datagram is in the pair for it */
+/** struct ipc_dgram_err - ns_dgram_err, and whether an empty datagram is in the pair for it */
 struct ipc_dgram_err {
 	uint32_t sock; /* S */
 	int32_t err;   /* negative errno */
 	struct ipc_endpoint to;
 	struct ns_addr offender;
-	uint32_t info;
+	struct ns_addr local;
+	uint32_t info, ifindex;
 	uint8_t origin, type, code;
-	uint8_t is_fatal, has_token, is_queued; /* 0, 1 */
-	uint8_t reserved[2];
+	uint8_t ttl, tos;
+	uint8_t is_fatal, has_token, is_queued, is_ext_bad; /* 0, 1 */
+	uint8_t reserved[3];
+	uint64_t time_ns; /* CLOCK_MONOTONIC */
+	uint16_t quote_len, ext_off;
+	uint8_t reserved2[4];
+};
+
+/** struct ipc_dgram_err_quote - worker -> agent: it, and what was quoted */
+struct ipc_dgram_err_quote {
+	struct ipc_dgram_err e;
+	uint8_t quote[NS_DGRAM_QUOTE_MAX]; /* @e.quote_len octets count */
 };
 
 /** ipc_dgram_sum() - tells datagrams of one length apart: FNV-1a of the first octets */

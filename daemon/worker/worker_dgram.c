@@ -125,18 +125,27 @@ void wdgram_free(struct wsock *s)
 /** tell_error() - an error of a datagram; @has_token: an empty one follows in the pair */
 static void tell_error(struct wsock *s, const struct ns_dgram_err *e, bool has_token)
 {
-	struct ipc_dgram_err body = { .sock = s->handle,
-				      .err = e->err,
-				      .to = ipc_endpoint_from(&e->to),
-				      .offender = e->offender,
-				      .info = e->info,
-				      .origin = e->origin,
-				      .type = e->type,
-				      .code = e->code,
-				      .is_fatal = e->is_fatal,
-				      .is_queued = e->is_queued,
-				      .has_token = has_token };
+	struct ipc_dgram_err_quote body = { .e = { .sock = s->handle,
+						   .err = e->err,
+						   .to = ipc_endpoint_from(&e->to),
+						   .offender = e->offender,
+						   .local = e->local,
+						   .info = e->info,
+						   .ifindex = e->ifindex,
+						   .ttl = e->ttl,
+						   .tos = e->tos,
+						   .time_ns = e->time.ns,
+						   .quote_len = e->quote_len,
+						   .ext_off = e->ext_off,
+						   .is_ext_bad = e->is_ext_bad,
+						   .origin = e->origin,
+						   .type = e->type,
+						   .code = e->code,
+						   .is_fatal = e->is_fatal,
+						   .is_queued = e->is_queued,
+						   .has_token = has_token } };
 
+	memcpy(body.quote, e->quote, e->quote_len);
 	worker_tell(s->worker, IPC_DGRAM_ERR, &body);
 }
 

@@ -87,7 +87,7 @@ static bool error_of(const struct icmp4_hdr *h, uint32_t quoted_len, struct icmp
 static enum drop error_input(struct net *n, const struct pkt *p, const struct icmp4_hdr *icmp,
 			     const struct ip_rx *ip, struct mono now)
 {
-	struct icmp_err e = { .from = ip->src };
+	struct icmp_err e = { .from = ip->src, .ip = ip, .quote = p };
 	const struct net_proto *proto;
 	uint8_t l4[ICMP_QUOTE_MIN];
 	struct ip4_hdr h;
@@ -105,6 +105,8 @@ static enum drop error_input(struct net *n, const struct pkt *p, const struct ic
 		return DROP_ICMP_IGNORED;
 	e.type = icmp->type;
 	e.code = icmp->code;
+	e.quote_off = hdr_len;
+	e.quoted_len = (uint16_t)((be16_get(icmp->unused) & UINT8_MAX) * 4); /* RFC 4884 4.1 */
 	e.local.addr = ns_addr_v4(be32_get(h.src));
 	e.remote.addr = ns_addr_v4(be32_get(h.dst));
 	if (!icmp_quote_ports(&e, h.proto, l4))
@@ -203,15 +205,18 @@ void icmp_report(struct net *n, const struct pkt *p, int err, struct mono now)
 {
 	const struct net_proto *proto;
 	uint8_t l4[ICMP_QUOTE_MIN];
-	struct icmp_err e = {
-		.err = err, .type = ICMP4_UNREACH, .code = ICMP4_UNREACH_HOST, .is_hard = true
-	};
+	struct icmp_err e = { .err = err,
+			      .type = ICMP4_UNREACH,
+			      .code = ICMP4_UNREACH_HOST,
+			      .is_hard = true,
+			      .quote = p };
 	struct ip4_hdr h;
 
 	if (!pkt_copy_out(p, 0, &h, sizeof(h)) || !pkt_copy_out(p, ip4_hdr_len(&h), l4, sizeof(l4)))
 		return;
 	e.local.addr = e.from = ns_addr_v4(be32_get(h.src));
 	e.remote.addr = ns_addr_v4(be32_get(h.dst));
+	e.quote_off = ip4_hdr_len(&h);
 	if (!icmp_quote_ports(&e, h.proto, l4))
 		return;
 	proto = &n->protos[h.proto];

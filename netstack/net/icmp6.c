@@ -74,11 +74,12 @@ static bool quote_parse(const struct link *l, const struct pkt *p, struct icmp_e
 {
 	uint8_t l4[ICMP_QUOTE_MIN];
 	struct ip6_hdr h;
-	uint32_t off;
 
 	if (!pkt_copy_out(p, 0, &h, sizeof(h)) || ip6_version(&h) != 6 ||
-	    !ip6_ext_find_l4(p, &off, ret_proto) || !pkt_copy_out(p, off, l4, sizeof(l4)))
+	    !ip6_ext_find_l4(p, &e->quote_off, ret_proto) ||
+	    !pkt_copy_out(p, e->quote_off, l4, sizeof(l4)))
 		return false;
+	e->quote = p;
 	memcpy(e->local.addr.b, h.src, sizeof(h.src));
 	memcpy(e->remote.addr.b, h.dst, sizeof(h.dst));
 	if (ns_addr_is_v4(&e->local.addr) || ns_addr_is_v4(&e->remote.addr) ||
@@ -92,7 +93,7 @@ static bool quote_parse(const struct link *l, const struct pkt *p, struct icmp_e
 static enum drop error_input(struct net *n, const struct pkt *p, const struct icmp6_hdr *icmp,
 			     const struct ip_rx *ip, struct mono now)
 {
-	struct icmp_err e = { .from = ip->src };
+	struct icmp_err e = { .from = ip->src, .ip = ip };
 	const struct net_proto *proto;
 	uint8_t nr = 0;
 	enum drop why;
@@ -104,6 +105,9 @@ static enum drop error_input(struct net *n, const struct pkt *p, const struct ic
 		return why;
 	e.type = icmp->type;
 	e.code = icmp->code;
+	/* RFC 4884 4.4, 4.5 */
+	if (icmp->type == ICMP6_UNREACH || icmp->type == ICMP6_TIME_EXCEEDED)
+		e.quoted_len = (uint16_t)((be32_get(icmp->arg) >> 24) * 8);
 	proto = &n->protos[nr];
 	if (!net_is_local(n, &e.local.addr) || !proto->ops || !proto->ops->error)
 		return DROP_ICMP_NO_MATCH;

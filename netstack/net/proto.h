@@ -82,7 +82,11 @@ struct icmp_err {
 	uint8_t type, code; /* of the ICMP message; of "host unreachable" for our own */
 	bool has_seq;
 	bool is_frag_needed;
-	bool is_hard; /* aborts a connection in SYN-SENT (RFC 1122 4.2.3.9, RFC 5461) */
+	bool is_hard;            /* aborts a connection in SYN-SENT (RFC 1122 4.2.3.9, RFC 5461) */
+	const struct ip_rx *ip;  /* of the message itself; NULL: our own */
+	const struct pkt *quote; /* the quoted packet, from @quote_off on its transport header */
+	uint32_t quote_off;
+	uint16_t quoted_len; /* RFC 4884: octets of @quote before the extensions; 0: not said */
 };
 
 struct proto_ops {

@@ -15,6 +15,17 @@
 #include <errno.h>
 
 #include "udp/udp_int.h"
+#include "wire/csum.h"
+
+enum {
+	EXT_HDR_LEN = 4, /* RFC 4884 7 */
+	EXT_OBJ_LEN = 4, /* RFC 4884 8 */
+	EXT_VERSION = 2,
+	EXT_BEHIND = 128, /* octets of packet before extensions, at least: RFC 4884 4.6 */
+	OWN_QUOTE = 548, /* octets of packet in a message of our own over IPv4 (RFC 1812 4.3.2.3) */
+	OWN_TTL = 64,
+	OWN_TOS = 0xc0, /* RFC 1812 4.3.2.5 */
+};
 
 /* linux icmp_err_convert[].fatal, icmpv6_err_convert() tab_unreach[]: by code of "unreachable" */
 static const struct {
@@ -51,13 +62,54 @@ static void error_push(struct udp_sock *s, const struct ns_dgram_err *e)
 	udp_tell(s, NS_EV_ERR, e->err);
 }
 
+/* Are the @len octets at @ext extensions in order? linux ip_icmp_error_rfc4884_validate() */
+static bool is_ext_good(const uint8_t *ext, uint32_t len)
+{
+	if (ext[0] >> 4 != EXT_VERSION)
+		return true; /* nobody knows */
+	if ((ext[2] | ext[3]) && csum_fold(csum_add(0, ext, len)) != UINT16_MAX)
+		return false;
+	for (uint32_t off = EXT_HDR_LEN; off < len;) {
+		uint32_t left = len - off,
+			 obj = left < EXT_OBJ_LEN ? 0 : (uint32_t)ext[off] << 8 | ext[off + 1];
+
+		if (obj < EXT_OBJ_LEN || obj > left)
+			return false;
+		off += obj;
+	}
+	return true;
+}
+
+/* What the message quotes, from our payload on. */
+static void quote(const struct udp_sock *s, const struct icmp_err *e, struct ns_dgram_err *x)
+{
+	uint32_t off = e->quote_off + (s->udp->is_ping ? 0 : UDP_HDR_LEN), max = NS_DGRAM_QUOTE_MAX;
+	uint32_t len = e->quote ? pkt_len(e->quote) : 0;
+
+	if (!e->ip && ns_addr_is_v4(&e->remote.addr))
+		len = ns_min_u(len, OWN_QUOTE);
+	if (len <= off)
+		return;
+	len = ns_min_u(len - off, max);
+	if (!pkt_copy_out(e->quote, off, x->quote, len))
+		return;
+	x->quote_len = (uint16_t)len;
+	if (e->quoted_len < EXT_BEHIND || e->quoted_len < off ||
+	    e->quoted_len - off + EXT_HDR_LEN > len)
+		return;
+	x->ext_off = (uint16_t)(e->quoted_len - off);
+	x->is_ext_bad = !is_ext_good(x->quote + x->ext_off, len - x->ext_off);
+}
+
 int udp_refused(struct udp_sock *s, const struct ns_endpoint *to, uint32_t mtu)
 {
-	/* linux ip_local_error(), ipv6_local_error() */
-	const struct ns_dgram_err e = {
+	struct ns_dgram_err e = {
 		.err = -EMSGSIZE, .origin = NS_ERR_LOCAL, .info = mtu, .to = *to, .is_queued = true
 	};
 
+	/* linux ip_local_error() knows the port of a connected socket alone, ipv6_local_error() any */
+	if (ns_addr_is_v4(&to->addr))
+		e.to.port = s->is_connected ? s->remote.port : 0;
 	if (udp_family_of(s, &to->addr)->is_recverr)
 		error_push(s, &e);
 	return -EMSGSIZE;
@@ -82,6 +134,7 @@ void udp_error(void *self, const struct icmp_err *e, struct mono now)
 	struct udp *u = self;
 	struct udp_sock *s = udp_find(u, &e->local, &e->remote, 0);
 	const struct udp_family *f;
+	struct ns_dgram_err x;
 	bool fatal = is_fatal(e);
 
 	if (!s) {
@@ -98,14 +151,23 @@ void udp_error(void *self, const struct icmp_err *e, struct mono now)
 	if (!f->is_recverr && !(fatal && s->is_connected))
 		return;
 	stat_inc(u->core->stats, STAT_UDP_ERRORS_IN);
-	error_push(s, &(struct ns_dgram_err){
-			      .err = e->err,
-			      .origin = (uint8_t)families[!ns_addr_is_v4(&e->remote.addr)].origin,
-			      .type = e->type,
-			      .code = e->code,
-			      .info = e->is_frag_needed ? e->mtu : 0,
-			      .offender = e->from,
-			      .to = e->remote,
-			      .is_fatal = true,
-			      .is_queued = f->is_recverr });
+	x = (struct ns_dgram_err){
+		.err = e->err,
+		.origin = (uint8_t)families[!ns_addr_is_v4(&e->remote.addr)].origin,
+		.type = e->type,
+		.code = e->code,
+		.info = e->is_frag_needed ? e->mtu : 0,
+		.offender = e->from,
+		.to = e->remote,
+		.local = e->local.addr,
+		.ifindex = e->ip ? net_rx_ifindex(u->net, e->ip) : 1,
+		.ttl = e->ip ? e->ip->ttl : OWN_TTL,
+		.tos = e->ip ? e->ip->tos : OWN_TOS,
+		.time = now,
+		.is_fatal = true,
+		.is_queued = f->is_recverr
+	};
+	if (f->is_recverr)
+		quote(s, e, &x);
+	error_push(s, &x);
 }

@@ -205,8 +205,8 @@ static uint32_t path_mtu(struct udp_sock *s, const struct udp_out *o, struct mon
 	uint32_t mtu = how < PMTUDISC_PROBE ? net_pmtu(s->udp->net, &o->dst, &o->to.addr, now)
 					    : o->dst.mtu;
 
-	*ret_refuses = how == PMTUDISC_DO || how == PMTUDISC_PROBE || o->is_dontfrag ||
-		       (how == PMTUDISC_INTERFACE && !ns_addr_is_v4(&o->to.addr));
+	/* linux ip_sk_ignore_df(), ip6_sk_ignore_df() */
+	*ret_refuses = (how >= PMTUDISC_DO && how <= PMTUDISC_INTERFACE) || o->is_dontfrag;
 	return o->f->frag_mtu ? ns_min_u(mtu, o->f->frag_mtu) : mtu;
 }
 
@@ -241,11 +241,11 @@ static int check_len(struct udp_sock *s, const struct ns_dgram_tx *tx, struct ud
 		max = NS_DGRAM_MAX4 + (s->udp->is_ping ? PING_HDR_LEN : 0);
 	*ret_mtu = path_mtu(s, o, now, &refuses);
 	o->gso_size = len > gso_size ? gso_size : 0;
-	if (len > max)
-		return -EMSGSIZE;
 	if (gso_size)
-		return check_gso(s, o, gso_size, len, *ret_mtu);
-	return refuses && len + o->hdr_len > *ret_mtu ? udp_refused(s, &o->to, *ret_mtu) : 0;
+		return len > max ? -EMSGSIZE : check_gso(s, o, gso_size, len, *ret_mtu);
+	return len > max || (refuses && len + o->hdr_len > *ret_mtu)
+		       ? udp_refused(s, &o->to, *ret_mtu)
+		       : 0;
 }
 
 int udp_check_one(struct udp_sock *s, const struct ns_dgram_tx *tx, uint32_t len, struct mono now)

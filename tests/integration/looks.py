@@ -6,9 +6,13 @@ the same.
 """
 import errno
 import select
+import time
 
-PATIENCE = 5.0
+PATIENCE = 5.0  # seconds until something expected counts as missing
+QUIET = 0.15  # seconds of nothing that count as nothing
+POLLRDHUP = 0x2000
 MSG_ERRQUEUE = 0x2000
+WORDS = {1: "IN", 2: "PRI", 4: "OUT", 8: "ERR", 16: "HUP", POLLRDHUP: "RDHUP"}
 CHECKS = []
 
 
@@ -30,6 +34,28 @@ def outcome(func, *args):
 
 def readable(sock, seconds=PATIENCE):
     return bool(select.select([sock], [], [], seconds)[0])
+
+
+def mask(sock, want=0):
+    """The poll mask, as words; waits until every bit of want is there."""
+    poll = select.poll()
+    poll.register(sock, select.POLLIN | select.POLLPRI | select.POLLOUT | POLLRDHUP)
+    end = time.monotonic() + (PATIENCE if want else QUIET)
+    bits = 0
+    while time.monotonic() < end:
+        bits = dict(poll.poll(0)).get(sock.fileno(), 0)
+        if want and bits & want == want:
+            break
+        time.sleep(0.005)
+    return " ".join(word for bit, word in WORDS.items() if bits & bit) or "nothing"
+
+
+def until(func):
+    """The first value of func() that counts, or its last."""
+    end = time.monotonic() + PATIENCE
+    while not (value := func()) and time.monotonic() < end:
+        time.sleep(0.005)
+    return value
 
 
 def run(only):

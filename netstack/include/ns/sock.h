@@ -240,6 +240,9 @@ enum ns_err_origin {
 	NS_ERR_ICMP6 = 3,
 };
 
+/** NS_DGRAM_QUOTE_MAX - octets kept of a quoted datagram: all that RFC 4443 2.4 (c) lets an error have */
+#define NS_DGRAM_QUOTE_MAX 1232u
+
 /** struct ns_dgram_err - what an ICMP error said about a datagram sent before, or that one was too long to be sent */
 struct ns_dgram_err {
 	int err;        /* negative errno */
@@ -248,7 +251,18 @@ struct ns_dgram_err {
 	uint32_t info; /* next-hop MTU with EMSGSIZE */
 	struct ns_addr offender;
 	struct ns_endpoint to; /* of the datagram */
-	bool is_fatal;         /* the socket's next call fails with it */
+	struct ns_addr local;  /* to whom the ICMP message was */
+	uint32_t ifindex;      /* of the link it came by; 1: our own */
+	uint8_t ttl, tos;      /* of the message */
+	struct mono time;
+	/*
+	 * What the message quotes of the datagram: payload of UDP, the whole of an echo request. RFC 4884: behind
+	 * @ext_off octets of it are extensions, 0: none; @is_ext_bad: their checksum is wrong.
+	 */
+	uint16_t quote_len, ext_off;
+	bool is_ext_bad;
+	uint8_t quote[NS_DGRAM_QUOTE_MAX];
+	bool is_fatal;  /* the socket's next call fails with it */
 	bool is_queued; /* it is to be had by MSG_ERRQUEUE: the socket asked by NS_IP_RECVERR */
 };
 

@@ -358,6 +358,7 @@ START_TEST(rfc1122_s4_1_3_3_errors_reach_the_connected_socket)
 	expect(ns_dgram_take_error(rp.stack, s, &e) && e.err == -ECONNREFUSED && e.is_fatal);
 	expect(e.type == 3 && e.code == 3 && ns_addr_to_v4(&e.offender) == RP_PEER);
 	expect(e.to.port == DNS && !ns_dgram_take_error(rp.stack, s, &e));
+	expect(e.quote_len == 0); /* nobody asked for it */
 	/* soft ones, another peer's, and those about an unconnected socket are not told */
 	error_about(7000, DNS, 3, 1, 0);
 	error_about(7000, DNS, 11, 0, 0);
@@ -368,11 +369,60 @@ START_TEST(rfc1122_s4_1_3_3_errors_reach_the_connected_socket)
 	expect(ns_sock_setopt(rp.stack, plain, NS_IP_RECVERR, 1) == 0);
 	error_about(7001, DNS, 3, 1, 0);
 	expect(ns_dgram_take_error(rp.stack, plain, &e) && e.err == -EHOSTUNREACH);
+	expect(e.quote_len == 0 && e.ttl == 64 && ns_addr_to_v4(&e.local) == RP_STACK);
 	for (uint32_t i = 0; i < 100; i++)
 		error_about(7001, DNS, 3, 3, 0);
 	for (uint32_t i = 0; i < 16; i++)
 		expect(ns_dgram_take_error(rp.stack, plain, &e));
 	expect(!ns_dgram_take_error(rp.stack, plain, &e));
+}
+END_TEST
+
+/* A "time exceeded" that says it quotes @words words of a datagram of ours, with @len octets in all behind its header. */
+static void exceeded(uint16_t sport, uint8_t words, const uint8_t *behind, uint32_t len)
+{
+	struct way w = rp_way(0, 0), back = rp_way(DNS, sport);
+	static struct frame quoted;
+	uint8_t body[400] = { 0 };
+
+	back.src = RP_STACK;
+	back.dst = RP_PEER;
+	back.sport = sport;
+	back.dport = DNS;
+	dgram(&back, "0123456789", 10, 0, -1);
+	quoted = f;
+	memcpy(body, quoted.b + ETH_LEN, 38);
+	memcpy(body + 128, behind, len);
+	frame_icmp(&f, &w, 11, 0, (uint32_t)words << 16, body, 128 + len);
+	rp_inject(&rp, &f);
+}
+
+START_TEST(rfc4884_extensions_behind_a_quote_are_pointed_at)
+{
+	/* version 2, checksum, an MPLS object (RFC 4950) of 8 octets */
+	static const uint8_t good[] = { 0x20, 0, 0x78, 0xe3, 0, 8, 1, 1, 0x26, 0x13, 0x40, 0x00 };
+	static const uint8_t bad[] = { 0x20, 0, 0x78, 0xe3, 0, 8, 1, 1, 0x26, 0x13, 0x40, 0x01 };
+	static const uint8_t cut[] = { 0x20, 0, 0, 0, 0, 12, 1, 1, 0, 0, 0, 0 };
+	static const uint8_t none[] = { 0x20, 0, 0 };
+	ns_sock s = bound(0, 7000);
+	struct ns_dgram_err e;
+
+	expect(ns_sock_setopt(rp.stack, s, NS_IP_RECVERR, 1) == 0);
+	exceeded(7000, 32, good, sizeof(good));
+	expect(ns_dgram_take_error(rp.stack, s, &e) && e.err == -EHOSTUNREACH && e.type == 11);
+	expect(e.quote_len == 128 - 28 + sizeof(good) && memcmp(e.quote, "0123456789", 10) == 0);
+	expect(e.ext_off == 100 && !e.is_ext_bad);
+	exceeded(7000, 32, bad, sizeof(bad));
+	expect(ns_dgram_take_error(rp.stack, s, &e) && e.ext_off == 100 && e.is_ext_bad);
+	exceeded(7000, 32, cut, sizeof(cut));
+	expect(ns_dgram_take_error(rp.stack, s, &e) && e.ext_off == 100 && e.is_ext_bad);
+	/* no room for the header of extensions; a length that is none; none said */
+	exceeded(7000, 32, none, sizeof(none));
+	expect(ns_dgram_take_error(rp.stack, s, &e) && e.ext_off == 0);
+	exceeded(7000, 31, good, sizeof(good));
+	expect(ns_dgram_take_error(rp.stack, s, &e) && e.ext_off == 0);
+	exceeded(7000, 0, good, sizeof(good));
+	expect(ns_dgram_take_error(rp.stack, s, &e) && e.ext_off == 0 && e.quote_len == 112);
 }
 END_TEST
 
@@ -838,6 +888,7 @@ int main(void)
 	tcase_add_test(tc, reuseport_spreads_senders_and_keeps_each);
 	tcase_add_test(tc, connect_chooses_an_address_and_undoes_it);
 	tcase_add_test(tc, rfc1122_s4_1_3_3_errors_reach_the_connected_socket);
+	tcase_add_test(tc, rfc4884_extensions_behind_a_quote_are_pointed_at);
 	tcase_add_test(tc, rfc1191_a_smaller_path_is_remembered_and_expires);
 	tcase_add_test(tc, rfc791_s3_2_a_long_datagram_is_cut_and_put_together);
 	tcase_add_test(tc, a_full_queue_drops_and_counts);

@@ -235,9 +235,10 @@ START_TEST(fields_out_of_range_are_refused)
 	refuse(IPC_DGRAM_INFO,
 	       &(struct ipc_dgram_info){ .sock = 1, .cnt = 1, .row[0].from.reserved = 1 }, 0,
 	       IPC_WORKER, IPC_AGENT);
-	refuse(IPC_DGRAM_ERR, &(struct ipc_dgram_err){ .sock = 1, .err = 0 }, 0, IPC_WORKER,
-	       IPC_AGENT);
-	refuse(IPC_DGRAM_ERR, &(struct ipc_dgram_err){ .sock = 1, .err = -1, .has_token = 2 }, 0,
+	refuse(IPC_DGRAM_ERR, &(struct ipc_dgram_err_quote){ .e = { .sock = 1, .err = 0 } }, 0,
+	       IPC_WORKER, IPC_AGENT);
+	refuse(IPC_DGRAM_ERR,
+	       &(struct ipc_dgram_err_quote){ .e = { .sock = 1, .err = -1, .has_token = 2 } }, 0,
 	       IPC_WORKER, IPC_AGENT);
 	refuse(IPC_DGRAM_OPEN, &(struct ipc_dgram_open){ .sock = 1 }, 0, IPC_AGENT, IPC_WORKER);
 	refuse(IPC_DGRAM_GROUP,
