@@ -17,7 +17,8 @@
  *
  * Old routers: a query of IGMP version 1 or 2, or of MLD version 1, makes a link speak that version until
  * OLD_NS after the last one (RFC 9776 7.2.1, RFC 9777 8.2.1): a report for each group, to the group, which
- * other members hear and then keep theirs to themselves; a message to the routers when it is left.
+ * other members hear and then keep theirs to themselves; a message to the routers when it is left. That is
+ * remembered of a link on which nothing was joined yet, too. OLD_NS is of the default intervals.
  *
  * Nothing is said on links that are not multicast (Linux' IFF_MULTICAST), and of the groups that every
  * host is in. Where joins come from there is no time: what is due at once has a timer of the past.
@@ -318,17 +319,18 @@ static void arm_within(struct report_link *rl, struct timer *t, uint64_t max_ns,
 /** report_query() - a router asks (report_wire.c); @q is well formed and came from the link */
 void report_query(struct net *n, struct link *l, const struct report_query *q, struct mono now)
 {
-	struct report_link *rl = find_link(n, l, q->is_v6);
+	bool is_spoken = !l->is_loop && l->config.is_multicast;
+	struct report_link *rl = is_spoken ? get_link(n, l, q->is_v6) : NULL;
 	enum report_version before;
 	struct report_group *g;
 
 	if (!rl)
-		return; /* nothing was ever joined */
+		return;
 	before = version_of(rl, now);
 	if (q->version != REPORT_V3)
 		rl->until[q->version] = mono_add(now, OLD_NS);
-	else if (q->robustness)
-		rl->robustness = q->robustness;
+	else
+		rl->robustness = q->robustness ? q->robustness : ROBUSTNESS;
 	if (version_of(rl, now) != before)
 		version_changed(rl);
 	if (ns_addr_is_any(&q->group) && version_of(rl, now) == REPORT_V3) {

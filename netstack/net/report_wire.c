@@ -186,10 +186,13 @@ enum drop report_input4(struct net *n, struct pkt *p, const struct ip_rx *ip, st
 		return DROP_GROUP_BAD;
 	q.group = ns_addr_v4(be32_get(h.group));
 	if (h.type == IGMP_QUERY) {
-		q.max_ns = code_value(h.code, 4) * (NS_PER_SEC / 10);
-		if (h.code == 0 && pkt_len(p) == sizeof(h)) {
+		bool is_old =
+			pkt_len(p) == sizeof(h); /* RFC 2236 2.2: tenths, whatever the value */
+
+		q.max_ns = (is_old ? h.code : code_value(h.code, 4)) * (NS_PER_SEC / 10);
+		if (h.code == 0 && is_old) {
 			q.version = REPORT_V1;
-			q.max_ns = 10 * NS_PER_SEC; /* RFC 2236 4 */
+			q.max_ns = 10 * NS_PER_SEC; /* RFC 9776 7.2.1 */
 		}
 		return query_end(n, p, ip, sizeof(h), &q, now);
 	}
@@ -225,7 +228,11 @@ enum drop report_input6(struct net *n, const struct pkt *p, const struct ip_rx *
 		return DROP_GROUP_BAD;
 	memcpy(q.group.b, h.group, sizeof(h.group));
 	if (h.type == MLD_QUERY) {
-		q.max_ns = code_value(be16_get(h.delay), 12) * NS_PER_MS;
+		uint32_t delay = be16_get(h.delay);
+		bool is_old = pkt_len(p) ==
+			      sizeof(h); /* RFC 2710 3.4: milliseconds, whatever the value */
+
+		q.max_ns = (is_old ? delay : code_value(delay, 12)) * NS_PER_MS;
 		return query_end(n, p, ip, sizeof(h), &q, now);
 	}
 	if (h.type != MLD_REPORT_V1)

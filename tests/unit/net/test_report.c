@@ -304,6 +304,56 @@ START_TEST(rfc9776_s7_2_1_old_routers_are_spoken_to_as_they_speak)
 }
 END_TEST
 
+/* RFC 9776 7.2.1: "MUST keep state per local interface": of one where nobody was a member of anything, too. */
+START_TEST(rfc9776_s7_2_1_an_old_router_is_remembered_before_the_first_join)
+{
+	query4(1, 100, 0, "", 0);
+	join(ns_addr_v4(GROUP));
+	igmp(0, GROUP, 0x16, 8);
+	/* what versions 1 and 2 have is a number, not mantissa and exponent: 14.3 s, 0x8f would be 24.8 */
+	pass_ms(20000);
+	for (uint32_t i = 0; i < 20; i++) {
+		rig.sent_cnt = 0;
+		query4(1, 0x8f, 0, "", 0);
+		pass_ms(14300);
+		ck_assert_uint_eq(rig.sent_cnt, 1);
+	}
+}
+END_TEST
+
+/* RFC 9776 4.1.10, 4.1.12: octets behind what is known are summed and ignored; a query to our own address is one. */
+START_TEST(rfc9776_s4_1_longer_queries_and_those_to_us_alone_are_answered)
+{
+	join(ns_addr_v4(GROUP));
+	pass_ms(5000);
+	rig.sent_cnt = 0;
+	query4(1, 10, 0, "\2\175\0\0and more of a later version", 31);
+	pass_ms(1000);
+	ck_assert_uint_eq(rig.sent_cnt, 1);
+	igmp_v3(0, 2, GROUP);
+	query4(1, 10, 0, "\2\175\0\1\1\2\3\4and more", 16);
+	pass_ms(1000);
+	ck_assert_uint_eq(rig.sent_cnt, 2);
+	/* the frame to our MAC, the packet to our address */
+	rig_ip4(f, RIG_PEER, 0x0a090002, 2, 12);
+	f[22] = 1;
+	rig_ip4_fix(f);
+	memcpy(f + 34, "\x11\x0a\xec\x78\0\0\0\0\2\175\0\0", 12);
+	{
+		uint16_t sum;
+
+		f[36] = f[37] = 0;
+		sum = (uint16_t)~slowsum(0, f + 34, 12);
+		f[36] = (uint8_t)(sum >> 8);
+		f[37] = (uint8_t)sum;
+	}
+	rig_in(&rig, f, 46);
+	pass_ms(1000);
+	ck_assert_uint_eq(rig.sent_cnt, 3);
+	ck_assert_uint_eq(rig_drops(&rig, DROP_GROUP_BAD), 0);
+}
+END_TEST
+
 START_TEST(rfc9776_s8_1_robustness_is_what_the_router_says)
 {
 	join(ns_addr_v4(GROUP));
@@ -314,6 +364,13 @@ START_TEST(rfc9776_s8_1_robustness_is_what_the_router_says)
 	leave(ns_addr_v4(GROUP));
 	pass_ms(10000);
 	ck_assert_uint_eq(rig.sent_cnt, 5);
+	/* zero: the default */
+	query4(1, 0, 0, "\0\175\0\0", 4);
+	pass_ms(0);
+	rig.sent_cnt = 0;
+	join(ns_addr_v4(GROUP));
+	pass_ms(10000);
+	ck_assert_uint_eq(rig.sent_cnt, 2);
 }
 END_TEST
 
@@ -503,6 +560,14 @@ START_TEST(rfc9777_s8_2_1_routers_of_version_1_are_spoken_to_as_they_speak)
 	pass_ms(1000);
 	ck_assert_uint_eq(rig.sent_cnt, 1);
 	ck_assert_mem_eq(mld(0, group6, 131, 24) + 8, group6.b, 16);
+	/* 33 s: version 1 has no mantissa and exponent, in which that would be 32.8 s and more */
+	for (uint32_t i = 0; i < 3; i++) {
+		rig.sent_cnt = 0;
+		r6_in(&rig, f, query6_from(r6_peer_ll, 0x80e8, r6_any, "", 0));
+		pass_ms(33000);
+		ck_assert_uint_eq(rig.sent_cnt, 1);
+	}
+	rig.sent_cnt = 1;
 	leave(group6);
 	ck_assert_mem_eq(mld(1, routers, 132, 24) + 8, group6.b, 16);
 	pass_ms(260000);
@@ -542,6 +607,8 @@ Suite *report_suite(void)
 	tcase_add_test(c, rfc9776_s5_2_a_query_of_a_group_is_answered_for_that);
 	tcase_add_test(c, rfc9776_s4_1_malformed_queries_and_those_of_others_are_dropped);
 	tcase_add_test(c, rfc9776_s7_2_1_old_routers_are_spoken_to_as_they_speak);
+	tcase_add_test(c, rfc9776_s7_2_1_an_old_router_is_remembered_before_the_first_join);
+	tcase_add_test(c, rfc9776_s4_1_longer_queries_and_those_to_us_alone_are_answered);
 	tcase_add_test(c, rfc9776_s8_1_robustness_is_what_the_router_says);
 	tcase_add_test(c, rfc9776_s6_the_group_of_all_hosts_is_never_told);
 	tcase_add_test(c, many_groups_take_several_reports);
