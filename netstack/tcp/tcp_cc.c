@@ -34,9 +34,16 @@ void tcp_cc_init(struct tcp_cc *cc, const struct tcp_cc_ops *ops, uint32_t mss)
 	ops->init(cc);
 }
 
-/** tcp_cc_set_mss() - segments became smaller or larger; the window never falls under one of them */
+/**
+ * tcp_cc_set_mss() - segments became smaller or larger
+ *
+ * Smaller ones are no more of them at once than there were (RFC 5681 3.1, RFC 4821 4), larger ones no more
+ * octets (RFC 4821 4). The window never falls under one.
+ */
 void tcp_cc_set_mss(struct tcp_cc *cc, uint32_t mss)
 {
+	if (mss < cc->mss)
+		cc->cwnd = (uint32_t)((uint64_t)cc->cwnd * mss / cc->mss);
 	cc->mss = mss;
 	cc->cwnd = ns_max_u(cc->cwnd, mss);
 }

@@ -426,6 +426,7 @@ uint32_t tcp_mtup_len(struct tcp_conn *c, uint32_t wnd, uint32_t cwnd, struct mo
 void tcp_mtup_sent(struct tcp_conn *c, struct seq seq, uint32_t len);
 void tcp_mtup_on_ack(struct tcp_conn *c, struct mono now);
 ns_must_check bool tcp_mtup_on_loss(struct tcp_conn *c, struct mono now);
+void tcp_mtup_on_rto(struct tcp_conn *c, struct mono now);
 
 /* --- tcp_urg.c ----------------------------------------------------------------------------- */
 

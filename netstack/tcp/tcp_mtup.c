@@ -10,7 +10,8 @@
  * tcp_mtu_probe_floor. From there the search goes up again: between @low, which passed, and @high, which
  * may, a segment of the size in the middle is sent as a probe, with enough behind it to tell by their
  * acknowledgements whether it was lost. A probe that arrives becomes @low, one that is lost ends @high; that
- * loss is no congestion. When the two have met the search rests for tcp_probe_interval, and net/pmtu.c is told.
+ * loss is no congestion, and the next probe waits for as long as another loss would take to come. When the two
+ * have met the search rests for tcp_probe_interval, and net/pmtu.c is told.
  *
  * tcp_mtu_probing 2 searches from the handshake on, from tcp_base_mss; 0 never, a black hole is one then.
  *
@@ -26,6 +27,7 @@
 #include "wire/ip6.h"
 
 enum {
+	REST_AFTER_RTO = 5, /* times what a loss that was found sooner costs, RFC 4821 7.6.3 */
 	CWND_MIN_SEGS =
 		11, /* linux tcp_mtu_probe(): a window that survives a loss without a timeout */
 };
@@ -135,7 +137,8 @@ uint32_t tcp_mtup_len(struct tcp_conn *c, uint32_t wnd, uint32_t cwnd, struct mo
 	uint64_t rest_ns = (uint64_t)tcp_knob(c->t, NS_KNOB_tcp_probe_interval) * NS_PER_SEC;
 	uint32_t len, need;
 
-	if (!m->is_on || m->probe || c->ca != TCP_CA_OPEN || c->sacked_len || c->urg.has_snd)
+	if (!m->is_on || m->probe || c->ca != TCP_CA_OPEN || c->sacked_len || c->urg.has_snd ||
+	    mono_lt(now, m->rest))
 		return 0;
 	if (high < m->low + (uint32_t)tcp_knob(c->t, NS_KNOB_tcp_probe_threshold)) {
 		if (mono_since(now, m->since) >= rest_ns)
@@ -172,6 +175,25 @@ void tcp_mtup_on_ack(struct tcp_conn *c, struct mono now)
 	tell_if_found(c, now);
 }
 
+/*
+ * A lost probe that was no congestion is rarer than congestion would be: RFC 4821 7.6.2 takes a round trip for
+ * each segment of the window for the time between losses.
+ */
+static void take_rest(struct tcp_conn *c, uint32_t times, struct mono now)
+{
+	uint64_t rounds = ns_max_u(c->cc.cwnd / c->mss, 1);
+
+	c->mtup.rest = mono_add(now, times * rounds * c->srtt_ns);
+}
+
+/** tcp_mtup_on_rto() - RFC 4821 7.6.4: a timeout says nothing of a probe; 7.6.3: but it was dear */
+void tcp_mtup_on_rto(struct tcp_conn *c, struct mono now)
+{
+	if (c->mtup.probe)
+		take_rest(c, REST_AFTER_RTO, now);
+	c->mtup.probe = 0;
+}
+
 /**
  * tcp_mtup_on_loss() - RFC 4821 7.6.2: was it the probe that was found lost, and nothing else?
  * @c:		Connection with a loss just found
@@ -192,6 +214,7 @@ bool tcp_mtup_on_loss(struct tcp_conn *c, struct mono now)
 			tcp_rtx_mark_lost(c, r);
 	m->high = m->probe - 1;
 	m->probe = 0;
+	take_rest(c, 1, now);
 	tell_if_found(c, now);
 	return true;
 }

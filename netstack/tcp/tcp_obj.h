@@ -165,6 +165,7 @@ struct tcp_mtup {
 	uint32_t probe;        /* outstanding, 0: none */
 	struct seq start, end; /* its octets */
 	struct mono since;     /* the search began */
+	struct mono rest;      /* no probe until then: one was lost (RFC 4821 7.6.2, 7.6.3) */
 	bool is_on;            /* the rest is valid */
 	bool is_sending;       /* what leaves now is the probe: whole, in a record of its own */
 };

@@ -367,7 +367,7 @@ void tcp_recovery_on_rto(struct tcp_conn *c, struct mono now)
 	c->flags |= TCP_F_HAD_LOSS;
 	c->dupack_cnt = 0;
 	c->tlp.is_out = false;
-	c->mtup.probe = 0; /* RFC 4821 7.6.4: inconclusive */
+	tcp_mtup_on_rto(c, now);
 	tcp_rtx_lose_all(c, true, tcp_rack_timeout_since(c, now));
 	c->cc.cwnd = tcp_pipe(c) + c->cc.mss;
 }

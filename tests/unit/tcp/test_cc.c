@@ -58,6 +58,23 @@ START_TEST(rfc3465_ack_splitting_gains_nothing)
 }
 END_TEST
 
+/* RFC 5681 3.1: by the ratio of the sizes; RFC 4821 4: raising it raises no window in octets. */
+START_TEST(rfc5681_s3_1_smaller_segments_are_no_more_of_them)
+{
+	cc.cwnd = 20000;
+	tcp_cc_set_mss(&cc, 600);
+	ck_assert_uint_eq(cc.cwnd, 12000);
+	tcp_cc_set_mss(&cc, 1200);
+	ck_assert_uint_eq(cc.cwnd, 12000);
+	cc.cwnd = 1200;
+	tcp_cc_set_mss(&cc, 1460); /* but one segment always */
+	ck_assert_uint_eq(cc.cwnd, 1460);
+	cc.cwnd = UINT32_C(0xf0000000);
+	tcp_cc_set_mss(&cc, 730);
+	ck_assert_uint_eq(cc.cwnd, UINT32_C(0x78000000));
+}
+END_TEST
+
 START_TEST(rfc5681_eq4_loss_halves_what_is_outstanding)
 {
 	cc.ops->on_loss(&cc, 10000, now);
@@ -124,6 +141,7 @@ Suite *cc_suite(void)
 	tcase_add_test(t, rfc5681_s3_1_slow_start_grows_by_what_is_acknowledged);
 	tcase_add_test(t, rfc5681_s3_1_congestion_avoidance_grows_one_segment_a_window);
 	tcase_add_test(t, rfc3465_ack_splitting_gains_nothing);
+	tcase_add_test(t, rfc5681_s3_1_smaller_segments_are_no_more_of_them);
 	tcase_add_test(t, rfc5681_eq4_loss_halves_what_is_outstanding);
 	tcase_add_test(t, rfc7661_no_growth_while_the_program_is_the_limit);
 	tcase_add_test(t, rfc5681_s4_1_idle_window_shrinks_to_the_restart_window);

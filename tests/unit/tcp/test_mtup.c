@@ -101,6 +101,7 @@ END_TEST
 static struct sent *next_probe(uint32_t len)
 {
 	conn(t)->cc.cwnd = 40 * RIG_MSS;
+	after_ms(t, 1); /* a round trip is nothing here, but it is */
 	rig_write(t, 20 * RIG_MSS, false);
 	turn(t);
 	return expect_out(t, S(.seq = conn(t)->snd_una.v - t->iss, .ack = 1, .len = len));
@@ -162,6 +163,55 @@ START_TEST(rfc4821_s7_6_2_loss_of_a_probe_is_no_congestion)
 	/* the next one is between what passes and what did not */
 	next_probe((BASE + HDRS + probe - 1) / 2 - HDRS);
 	ack_all();
+}
+END_TEST
+
+/* As many round trips as the window has segments: then losses of probes are rarer than those of congestion. */
+START_TEST(rfc4821_s7_6_2_no_probe_soon_after_one_that_was_lost)
+{
+	uint32_t probe = (BASE + RIG_MSS + 2 * HDRS) / 2, una, end, rounds;
+	uint64_t rest;
+
+	fall_into_black_hole();
+	next_probe(probe - HDRS);
+	conn(t)->srtt_ns = 10 * NS_PER_MS;
+	una = conn(t)->snd_una.v - t->iss;
+	end = conn(t)->snd_nxt.v - t->iss;
+	seg_in_turn(
+		t, S(.seq = 1, .ack = una, .sack_cnt = 1, .sack = { { una + probe - HDRS, end } }));
+	ck_assert_uint_eq(conn(t)->mtup.high, probe - 1);
+	rounds = conn(t)->cc.cwnd / BASE;
+	ck_assert_uint_ge(rounds, 20);
+	rest = mono_since(conn(t)->mtup.rest, t->now);
+	ck_assert_uint_eq(rest, rounds * conn(t)->srtt_ns);
+	ack_all();
+	after_ms(t, rest / NS_PER_MS);
+	conn(t)->cc.cwnd = 40 * RIG_MSS;
+	rig_write(t, 20 * RIG_MSS, false);
+	turn(t);
+	ck_assert_uint_eq(stat_of(t, STAT_TCP_MTU_PROBES), 1);
+	ack_all();
+	after_ms(t, 1);
+	rig_write(t, 20 * RIG_MSS, false);
+	turn(t);
+	ck_assert_uint_eq(stat_of(t, STAT_TCP_MTU_PROBES), 2);
+	ack_all();
+}
+END_TEST
+
+/* RFC 4821 7.6.3: five times as long when a timeout was needed to find out. */
+START_TEST(rfc4821_s7_6_3_timeout_makes_the_wait_longer)
+{
+	uint32_t probe = (BASE + RIG_MSS + 2 * HDRS) / 2;
+
+	fall_into_black_hole();
+	next_probe(probe - HDRS);
+	conn(t)->srtt_ns = 10 * NS_PER_MS;
+	conn(t)->cc.cwnd = 20 * BASE;
+	tcp_mtup_on_rto(conn(t), t->now);
+	ck_assert_uint_eq(conn(t)->mtup.probe, 0);
+	ck_assert_uint_eq(mono_since(conn(t)->mtup.rest, t->now), 5 * 20 * 10 * NS_PER_MS);
+	forget_out(t);
 }
 END_TEST
 
@@ -248,6 +298,8 @@ Suite *mtup_suite(void)
 	tcase_add_test(tc, tcp_small_segments_that_vanish_are_no_black_hole);
 	tcase_add_test(tc, rfc4821_s7_3_search_goes_up_by_halves_until_it_is_not_worth_it);
 	tcase_add_test(tc, rfc4821_s7_6_2_loss_of_a_probe_is_no_congestion);
+	tcase_add_test(tc, rfc4821_s7_6_2_no_probe_soon_after_one_that_was_lost);
+	tcase_add_test(tc, rfc4821_s7_6_3_timeout_makes_the_wait_longer);
 	tcase_add_test(tc, rfc4821_s5_2_what_is_found_is_remembered_for_the_destination);
 	tcase_add_test(tc, rfc4821_s7_6_4_timeout_says_nothing_of_a_probe);
 	tcase_add_test(tc, rfc4821_s7_4_no_probe_without_enough_behind_it);
