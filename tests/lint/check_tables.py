@@ -14,17 +14,6 @@ PAGES = ("docs/hostile.md", "docs/cases.md")
 COUNTERS = ("netstack/base/drop.def", "netstack/base/stats.def")
 NAME = re.compile(r"`([A-Za-z][A-Za-z0-9_.-]*)`")
 COUNTER = re.compile(r"\b[A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+\b")
-INTEGRATION = re.compile(r"integration_test\(([A-Za-z0-9_-]+)[.\s]|foreach\(test IN ITEMS ([^)]*)\)")
-
-
-def tests_of(root):
-    names = check_rfc_matrix.tests_of(root)
-    for path in lintlib.files(root, ["tests"], {".txt"}):
-        for one, many in INTEGRATION.findall(lintlib.read(root / path)):
-            names |= {f"integration.{n}" for n in (one + " " + many).split()}
-    for path in lintlib.files(root, ["tests/integration"], {".py", ".sh"}):
-        names.add("integration." + path.stem)
-    return names
 
 
 def counters_of(root):
@@ -41,7 +30,7 @@ def rows(text):
 
 
 def check(root):
-    tests, counters, bad = tests_of(root), counters_of(root), []
+    tests, counters, bad = check_rfc_matrix.tests_of(root), counters_of(root), []
     for page in PAGES:
         if not (root / page).is_file():
             continue

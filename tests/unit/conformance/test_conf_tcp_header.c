@@ -80,12 +80,16 @@ START_TEST(rfc9293_s3_1_reserved_bits_are_ignored)
 }
 END_TEST
 
-/* RFC 9293 3.1: "must be zero in generated segments", whatever kind; and the urgent pointer says nothing without URG. */
+/*
+ * RFC 9293 3.1, whatever kind of segment: reserved bits "must be zero in generated segments", the urgent pointer says
+ * nothing without URG, the MSS option is of SYNs alone (MUST-65), the header ends with an option and no padding (MUST-69).
+ */
 START_TEST(rfc9293_s3_1_reserved_bits_are_sent_as_zero)
 {
 	struct rp_conn c = accepted();
 	const struct frame *out;
 	uint32_t cnt = 0;
+	struct seen s;
 
 	rp_send(&c, "abc", 3);
 	rp_seg(&c, &(struct tcp_in){ .flags = FL_ACK, .seq = 10, .data = "x", .data_len = 1 });
@@ -117,6 +121,12 @@ START_TEST(rfc9293_s3_1_reserved_bits_are_sent_as_zero)
 
 		expect(!(tcp[12] & 0x0f) && !(tcp[13] & (FL_ECE | FL_CWR)));
 		expect(!(tcp[13] & FL_URG) && !tcp[18] && !tcp[19]);
+		frame_read(out, &s);
+		expect(!s.is_bad && s.has_mss == ((tcp[13] & FL_SYN) != 0));
+		for (uint32_t at = 20, len; at < (uint32_t)(tcp[12] >> 4) * 4; at += len) {
+			len = tcp[at] == 1 ? 1 : tcp[at + 1];
+			expect(tcp[at] != 0 && len >= 1);
+		}
 		cnt++;
 	}
 	expect(cnt >= 6);
@@ -265,6 +275,67 @@ START_TEST(rfc9293_must_14_syn_carries_an_mss_of_mtu_less_40)
 	rp_turn(&rp);
 	c = accepted();
 	expect(c.syn.has_mss && c.syn.mss == 1460);
+	ns_sock_abort(rp.stack, c.sock);
+}
+END_TEST
+
+/* RFC 9293 3.1: "prepared to process options even if they do not begin on a word boundary". */
+START_TEST(rfc9293_must_64_options_begin_anywhere)
+{
+	static const uint8_t nops[3] = { 1, 1, 1 };
+	static uint8_t data[3000];
+
+	for (uint8_t shift = 0; shift < 4; shift++) {
+		struct opts o = { 0 };
+		struct rp_conn c = { .rp = &rp, .wnd = 65535, .snd = 1001 };
+		struct seen s;
+
+		c.way = rp_way((uint16_t)(7000 + shift), PORT);
+		opts_raw(&o, nops, shift);
+		opts_ts(&o, 77, 0);
+		opts_mss(&o, 700);
+		opts_wscale(&o, 3);
+		opts_sack_ok(&o);
+		frame_tcp(
+			&f, &c.way,
+			&(struct tcp_in){ .flags = FL_SYN, .seq = 1000, .wnd = 65535, .opts = &o });
+		rp_inject(&rp, &f);
+		expect(rp_take(&rp, &s) && s.flags == (FL_SYN | FL_ACK));
+		expect(s.has_ts && s.ts_ecr == 77 && s.has_wscale && s.has_sack_ok);
+		c.rcv = s.seq + 1;
+		c.has_ts = true;
+		c.ts_val = 78;
+		c.ts_recent = s.ts_val;
+		rp_ack(&c);
+		expect(ns_sock_accept(rp.stack, listener, &c.sock) == 0);
+		rp_send(&c, data, sizeof(data));
+		expect(rp_take(&rp, &s) && s.data_len == 688);
+		ns_sock_abort(rp.stack, c.sock);
+		rp_turn(&rp);
+		rp_drop_out(&rp);
+	}
+}
+END_TEST
+
+/* RFC 9293 3.9.1.9 and 3.9.2: the program's, changed while the connection lives, unchanged on the wire; ECN bits are TCP's. */
+START_TEST(rfc9293_must_48_49_diffserv_and_ttl_are_the_programs)
+{
+	struct rp_conn c = accepted();
+	struct seen s;
+
+	rp_send(&c, "a", 1);
+	expect(rp_expect(&c, &s) && s.tos == 0 && s.ttl == 64);
+	rp_ack(&c);
+	expect(ns_sock_setopt(rp.stack, c.sock, NS_SO_PRIORITY_TOS, 0xbb) == 0);
+	expect(ns_sock_setopt(rp.stack, c.sock, NS_SO_TTL, 9) == 0);
+	rp_send(&c, "b", 1);
+	expect(rp_expect(&c, &s) && s.data_len == 1 && s.tos == 0xb8 && s.ttl == 9);
+	rp_wait(&rp, NS_PER_SEC);
+	expect(rp_take(&rp, &s) && s.tos == 0xb8 && s.ttl == 9); /* again */
+	rp_drop_out(&rp);
+	rp_ack(&c);
+	rp_seg(&c, &(struct tcp_in){ .flags = FL_ACK, .seq = 50, .data = "x", .data_len = 1 });
+	expect(rp_expect(&c, &s) && !s.data_len && s.tos == 0xb8 && s.ttl == 9);
 	ns_sock_abort(rp.stack, c.sock);
 }
 END_TEST
@@ -527,6 +598,8 @@ int main(void)
 	tcase_add_test(tc, tcp_repeated_options_are_bounded);
 	tcase_add_test(tc, rfc9293_must_15_no_mss_option_means_536);
 	tcase_add_test(tc, rfc9293_must_14_syn_carries_an_mss_of_mtu_less_40);
+	tcase_add_test(tc, rfc9293_must_64_options_begin_anywhere);
+	tcase_add_test(tc, rfc9293_must_48_49_diffserv_and_ttl_are_the_programs);
 	tcase_add_test(tc, rfc9293_must_16_segments_respect_the_peers_mss_less_options);
 	tcase_add_test(tc, rfc9293_full_mss_with_timestamps_is_1448);
 	tcase_add_test(tc, tcp_tiny_and_huge_mss_make_progress);

@@ -577,6 +577,62 @@ START_TEST(rfc6056_s3_3_3_ephemeral_ports_are_unpredictable_and_distinct)
 }
 END_TEST
 
+/* RFC 9293 3.9.1.1: an error, and nothing on the wire. */
+START_TEST(rfc9293_must_46_no_connection_to_a_group_or_broadcast_address)
+{
+	static const struct ns_addr group6 = { { 0xff, 2, [15] = 1 } };
+	const struct ns_addr to[] = { ns_addr_v4(0xffffffff), ns_addr_v4(0x0a0000ff),
+				      ns_addr_v4(0xe0000001), group6 };
+
+	EACH(i, to)
+	{
+		struct ns_endpoint at = { to[i], 80 };
+		ns_sock sock;
+
+		expect(ns_sock_open(rp.stack, &sock) == 0);
+		if (!ns_addr_is_v4(&to[i]))
+			expect(ns_sock_setopt(rp.stack, sock, NS_SO_V6ONLY, 0) == 0);
+		expect(ns_sock_connect(rp.stack, sock, &at, rp.now) == -ENETUNREACH);
+		rp_turn(&rp);
+		expect_silence();
+		ns_sock_close(rp.stack, sock);
+	}
+}
+END_TEST
+
+/* RFC 9293 3.9.1.1: "LISTEN on a port while a connection block with the same local port is in SYN-SENT or SYN-RECEIVED". */
+START_TEST(rfc9293_must_42_listening_beside_a_connection_that_opens)
+{
+	struct ns_endpoint at = { ns_addr_v4(0), 5000 }, to = { ns_addr_v4(RP_PEER), 7 };
+	struct rp_conn c, in;
+	ns_sock l;
+	struct seen s;
+
+	c = (struct rp_conn){ .rp = &rp };
+	expect(ns_sock_open(rp.stack, &c.sock) == 0 && ns_sock_open(rp.stack, &l) == 0);
+	expect(ns_sock_setopt(rp.stack, c.sock, NS_SO_REUSEADDR, 1) == 0);
+	expect(ns_sock_setopt(rp.stack, l, NS_SO_REUSEADDR, 1) == 0);
+	expect(ns_sock_bind(rp.stack, c.sock, &at) == 0);
+	expect(ns_sock_connect(rp.stack, c.sock, &to, rp.now) == -EINPROGRESS);
+	rp_turn(&rp);
+	expect(rp_take(&rp, &s) && s.flags == FL_SYN && s.way.sport == 5000);
+	expect(ns_sock_bind(rp.stack, l, &at) == 0 && ns_sock_listen(rp.stack, l, 4) == 0);
+	/* MUST-41: the one that opens is not touched */
+	expect(rp_accepted(&rp, l, 5000, &(struct rp_syn){ 0 }, &in));
+	c.way = rp_way(7, 5000);
+	frame_tcp(&f, &c.way,
+		  &(struct tcp_in){
+			  .flags = FL_SYN | FL_ACK, .seq = 1000, .ack = s.seq + 1, .wnd = 65535 });
+	rp_inject(&rp, &f);
+	expect(rp_event(&rp, c.sock, NS_EV_CONNECTED, NULL));
+	rp_drop_out(&rp);
+	expect(is_flow_alive(&in));
+	ns_sock_abort(rp.stack, in.sock);
+	ns_sock_abort(rp.stack, c.sock);
+	ns_sock_close(rp.stack, l);
+}
+END_TEST
+
 /* RFC 5681 3.1, RFC 6928 2: one segment when the handshake was lost; linux tcp_init_transfer(): more than once. */
 START_TEST(rfc6928_s2_one_segment_after_a_handshake_that_was_lost)
 {
@@ -726,6 +782,8 @@ int main(void)
 	tcase_add_test(tc, rfc6528_isn_moves_with_the_clock_and_differs_by_connection);
 	tcase_add_test(tc, rfc6528_isn_of_one_four_tuple_grows);
 	tcase_add_test(tc, rfc6056_s3_3_3_ephemeral_ports_are_unpredictable_and_distinct);
+	tcase_add_test(tc, rfc9293_must_46_no_connection_to_a_group_or_broadcast_address);
+	tcase_add_test(tc, rfc9293_must_42_listening_beside_a_connection_that_opens);
 	tcase_add_test(tc, rfc6928_s2_one_segment_after_a_handshake_that_was_lost);
 	tcase_add_test(tc, tcp_connect_to_self_port_pair_is_no_trap);
 	tcase_add_test(tc, tcp_loop_link_carries_a_connection_and_nothing_leaves);

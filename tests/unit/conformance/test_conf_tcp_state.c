@@ -21,6 +21,35 @@ START_TEST(rfc5961_s3_2_rst_exact_resets_in_every_state)
 }
 END_TEST
 
+/* RFC 9293 3.5.3, 3.8.6 MUST-66: why it came, in words; and with a window that is shut. */
+START_TEST(rfc9293_shld_2_a_reset_may_carry_octets)
+{
+	static uint8_t data[1000];
+	struct rp_conn c = accepted();
+	struct seen s;
+	uint32_t wnd;
+
+	rp_seg(&c, &(struct tcp_in){ .flags = FL_RST, .data = "too busy", .data_len = 8 });
+	expect_silence();
+	expect(!strcmp(state_of(&c), "CLOSED"));
+	ns_sock_close(rp.stack, c.sock);
+
+	expect(ns_sock_setopt(rp.stack, listener, NS_SO_RCVBUF, 8192) == 0);
+	c = accepted();
+	for (wnd = c.syn.wnd; wnd;) {
+		rp_data(&c, data, wnd < 1000 ? wnd : 1000);
+		rp_wait(&rp, NS_PER_SEC);
+		rp_drop_out(&rp);
+		rp_seg(&c, &(struct tcp_in){ .flags = FL_ACK, .seq = UINT32_MAX });
+		expect(rp_expect(&c, &s));
+		wnd = s.wnd;
+	}
+	rp_seg(&c, &(struct tcp_in){ .flags = FL_RST });
+	expect(!strcmp(state_of(&c), "CLOSED"));
+	ns_sock_close(rp.stack, c.sock);
+}
+END_TEST
+
 START_TEST(rfc5961_s3_2_rst_in_window_challenge_ack)
 {
 	static const uint32_t offs[] = { 1, 2, 1000, 20000 };
@@ -649,6 +678,7 @@ int main(void)
 	TCase *tc = conf_case(s, "blind attacks");
 
 	tcase_add_test(tc, rfc5961_s3_2_rst_exact_resets_in_every_state);
+	tcase_add_test(tc, rfc9293_shld_2_a_reset_may_carry_octets);
 	tcase_add_test(tc, rfc5961_s3_2_rst_in_window_challenge_ack);
 	tcase_add_test(tc, rfc5961_s3_2_rst_outside_window_is_dropped);
 	tcase_add_test(tc, rfc5961_s4_2_syn_in_synchronised_state_challenge_ack);

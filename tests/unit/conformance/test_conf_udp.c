@@ -453,6 +453,24 @@ START_TEST(rfc1191_a_smaller_path_is_remembered_and_expires)
 }
 END_TEST
 
+/* "a mechanism that permits an application to send datagrams that are larger than eff_pmtu ... without being fragmented" */
+START_TEST(rfc4821_s9_a_program_may_probe_for_itself)
+{
+	ns_sock s = bound(0, 7000);
+	struct ns_endpoint peer = at(RP_PEER, DNS);
+	struct seen seen;
+
+	error_about(7000, DNS, 3, 4, 1000);
+	expect(ns_sock_setopt(rp.stack, s, NS_IP_MTU_DISCOVER, 2) == 0); /* DO */
+	expect(dgram_send(s, &peer, big, 1472) == -EMSGSIZE);
+	expect(ns_sock_setopt(rp.stack, s, NS_IP_MTU_DISCOVER, 3) == 0); /* PROBE */
+	expect(dgram_send(s, &peer, big, 1472) == 0);
+	expect(rp_take(&rp, &seen) && seen.frag == 0x4000 && seen.data_len == 1480);
+	expect(dgram_send(s, &peer, big, 1473) == -EMSGSIZE); /* the link itself takes no more */
+	expect_silence();
+}
+END_TEST
+
 START_TEST(rfc791_s3_2_a_long_datagram_is_cut_and_put_together)
 {
 	ns_sock s = bound(0, DNS);
@@ -890,6 +908,7 @@ int main(void)
 	tcase_add_test(tc, rfc1122_s4_1_3_3_errors_reach_the_connected_socket);
 	tcase_add_test(tc, rfc4884_extensions_behind_a_quote_are_pointed_at);
 	tcase_add_test(tc, rfc1191_a_smaller_path_is_remembered_and_expires);
+	tcase_add_test(tc, rfc4821_s9_a_program_may_probe_for_itself);
 	tcase_add_test(tc, rfc791_s3_2_a_long_datagram_is_cut_and_put_together);
 	tcase_add_test(tc, a_full_queue_drops_and_counts);
 	tcase_add_test(tc, broadcast_needs_permission_and_is_heard_by_all);

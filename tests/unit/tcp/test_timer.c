@@ -38,6 +38,25 @@ START_TEST(rfc6298_s5_5_retransmissions_double)
 }
 END_TEST
 
+/* RFC 6298 5.2, 5.3: begun anew by what is news, off when nothing is outstanding. */
+START_TEST(rfc6298_s5_3_acknowledgement_begins_it_anew)
+{
+	fresh(0);
+	rig_write(t, 2920, false);
+	turn(t);
+	forget_out(t);
+	at_ms(t, 150);
+	seg_in_turn(t, S(.seq = 1, .ack = 1461));
+	ck_assert_uint_ge(conn(t)->rto_timer.when.ns - t->now.ns, 200 * NS_PER_MS);
+	at_ms(t, 349);
+	expect_nothing(t);
+	seg_in_turn(t, S(.seq = 1, .ack = 2921));
+	at_ms(t, 100000);
+	expect_nothing(t);
+	ck_assert_uint_eq(stat_of(t, STAT_TCP_RTOS), 0);
+}
+END_TEST
+
 START_TEST(rfc9293_must_20_r2_gives_up_after_15)
 {
 	fresh(0);
@@ -49,6 +68,27 @@ START_TEST(rfc9293_must_20_r2_gives_up_after_15)
 	ck_assert_int_eq(state_of(t), TCP_CLOSED);
 	ck_assert_int_eq(t->told_err, -ETIMEDOUT);
 	ck_assert_uint_eq(t->out_in - t->out_at, 16);
+}
+END_TEST
+
+/* RFC 9293 3.8.3 (b): at R1 the network layer is told that the path may be none; it is looked up again. */
+START_TEST(rfc9293_must_20_r1_asks_for_the_route_again)
+{
+	fresh(0);
+	t->core.knobs[NS_KNOB_tcp_mtu_probing] = 0;
+	rig_write(t, 1460, false);
+	turn(t);
+	expect_out(t, S(.seq = 1, .ack = 1, .len = 1460));
+	t->mtu = 1000;                     /* nobody says that it is another route now */
+	for (uint32_t i = 1; i < 3; i++) { /* tcp_retries1 */
+		while (conn(t)->retries < i)
+			after_ms(t, 10);
+		expect_out(t, S(.seq = 1, .ack = 1, .len = 1460));
+	}
+	while (conn(t)->retries < 3)
+		after_ms(t, 10);
+	expect_out(t, S(.seq = 1, .ack = 1, .len = 960));
+	forget_out(t);
 }
 END_TEST
 
@@ -281,7 +321,9 @@ Suite *timer_suite(void)
 
 	tcase_add_checked_fixture(tc, NULL, teardown);
 	tcase_add_test(tc, rfc6298_s5_5_retransmissions_double);
+	tcase_add_test(tc, rfc6298_s5_3_acknowledgement_begins_it_anew);
 	tcase_add_test(tc, rfc9293_must_20_r2_gives_up_after_15);
+	tcase_add_test(tc, rfc9293_must_20_r1_asks_for_the_route_again);
 	tcase_add_test(tc, rfc5482_user_timeout_is_kept_to_the_time);
 	tcase_add_test(tc, rfc5461_s4_2_the_reason_is_the_last_icmp_error);
 	tcase_add_test(tc, rfc9293_s3_8_6_1_zero_window_probes);
