@@ -86,7 +86,7 @@ def check(root):
         bad += [f"{MATRIX}:{number}: there is no test {n}" for n in sorted(named - tests)]
         numbers = rfcs_of(cells[0], named)
         used |= numbers
-        bad += [f"{MATRIX}:{number}: RFC {n} is not named at the top" for n in sorted(numbers - known)]
+        bad += [f"{MATRIX}:{number}: RFC {n} is not named at the top: a slip?" for n in sorted(numbers - known)]
         if not cells[0] or not cells[1]:
             bad.append(f"{MATRIX}:{number}: which clause, and what does it say?")
         if (cells[0], cells[1]) in seen:
