@@ -54,6 +54,12 @@ has_mac() {
 	reaches "$LAB_ADDR" && [[ $(ip -n "$LAB_PEER" neigh show "$LAB_ADDR" dev eth0) == *"$1"* ]]
 }
 
+# fetches FILE - the container gets it whole
+fetches() {
+	lab_equal "$(lab_sha <"$LAB_DIR/share/$1")" \
+		"$(lab_exec box curl -sf --max-time 20 "http://$FAR:8000/$1" | lab_sha)" "SHA-256 of $1"
+}
+
 not() {
 	! "$@"
 }
@@ -76,6 +82,8 @@ new_link() {
 
 lab_open follow
 ip -n "$LAB_PEER" addr add "$FAR/32" dev lo
+lab_file 500.bin 500 >/dev/null
+lab_file 40k.bin 40000 >/dev/null
 lab_sluiced --log-level=info "$@"
 lab_peer_start far /usr/bin/python3 "$LAB_TOP/tests/integration/http_peer.py" 8000 "$LAB_DIR/share"
 lab_peer_listens 8000
@@ -110,12 +118,21 @@ ns link set eth0 mtu 1200
 effect "MTU lowered" seen 'ok 11[0-9]*'
 for mtu in 68 65535; do
 	ns link set eth0 mtu "$mtu"
+	effect "MTU $mtu" state_says '.links[] | select(.name == "eth0") | .mtu' "$mtu"
+	fetches 500.bin # the kernel as well sends some kilobytes a second to 68 octets
 done
+ns link set eth0 mtu 0 2>/dev/null && lab_fail "the kernel lets a veth have an MTU of 0"
 ns link set eth0 mtu 1500
 effect "MTU raised" seen 'ok 14[0-9]*'
 
+for size in 1 2000 65536; do # newer kernels refuse the first
+	ns link set eth0 gso_max_size "$size" gso_max_segs 1 2>/dev/null || continue
+	effect "GSO of $size octets" state_says '.links[] | select(.name == "eth0") | .gso_max_size' "$size"
+	fetches 40k.bin
+done
 ns link set eth0 gso_max_size 20000 gso_max_segs 13
 effect "GSO limits" state_says '.links[] | select(.name == "eth0") | .gso_max_size' 20000
+fetches 40k.bin
 
 ns link set eth0 address 02:00:00:00:00:77
 effect "MAC changed" has_mac 02:00:00:00:00:77
