@@ -105,6 +105,16 @@ struct dst {
 	uint32_t generation; /* of the routing table */
 };
 
+/** enum pmtudisc - IP_PMTUDISC_* and IPV6_PMTUDISC_* of Linux, which are the same */
+enum pmtudisc {
+	PMTUDISC_DONT = 0, /* never asks routers not to fragment */
+	PMTUDISC_WANT = 1,
+	PMTUDISC_DO = 2,        /* what is longer than the path is refused */
+	PMTUDISC_PROBE = 3,     /* likewise, and the path is the link alone */
+	PMTUDISC_INTERFACE = 4, /* as DONT, and the path is the link alone */
+	PMTUDISC_OMIT = 5,
+};
+
 struct ip_tx {
 	struct ns_addr src, dst;
 	uint8_t proto;

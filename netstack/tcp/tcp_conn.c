@@ -42,6 +42,7 @@ struct tcp_conn *tcp_conn_new(struct tcp *t)
 	bytes_init(&c->sndq, &core->chunks, &core->slices);
 	bytes_init(&c->rcvq, &core->chunks, &core->slices);
 	tcp_timers_init(c);
+	c->ip_opts[0].mtu_discover = PMTUDISC_WANT;
 	c->pace.max_rate = TCP_PACE_UNLIMITED;
 	c->sndbuf = ns_min_u(TCP_SNDBUF_START, tcp_knob_u(t, NS_KNOB_tcp_wmem_max));
 	c->rcvbuf = ns_min_u(tcp_knob_u(t, NS_KNOB_tcp_rmem_default) / 2, tcp_window_max(t));

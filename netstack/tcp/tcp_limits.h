@@ -39,14 +39,13 @@ enum {
 };
 
 /* Durations: nanoseconds. */
-#define TCP_RTO_INITIAL_NS   (1 * NS_PER_SEC)  /* RFC 6298 2.1 */
-#define TCP_RTO_AFTER_SYN_NS (3 * NS_PER_SEC)  /* RFC 6298 5.7 */
-#define TCP_RTO_MIN_NS       (200 * NS_PER_MS) /* linux TCP_RTO_MIN; deviates from RFC 6298 2.4 */
-#define TCP_PTO_INITIAL_NS   (1 * NS_PER_SEC)  /* RFC 8985 7.2: no round trip was measured */
-#define TCP_TIMEOUT_MIN_NS   (2 * NS_PER_MS)   /* linux TCP_TIMEOUT_MIN: what a timer is late by */
+#define TCP_RTO_INITIAL_NS   (1 * NS_PER_SEC) /* RFC 6298 2.1 */
+#define TCP_RTO_AFTER_SYN_NS (3 * NS_PER_SEC) /* RFC 6298 5.7 */
+#define TCP_PTO_INITIAL_NS   (1 * NS_PER_SEC) /* RFC 8985 7.2: no round trip was measured */
+#define TCP_TIMEOUT_MIN_NS   (2 * NS_PER_MS)  /* linux TCP_TIMEOUT_MIN: what a timer is late by */
 #define TCP_PTO_DELACK_NS    (200 * NS_PER_MS) /* RFC 8985 7.2 TLP.max_ack_delay; linux TCP_RTO_MIN */
 #define TCP_RTO_MAX_NS       (120 * NS_PER_SEC) /* linux TCP_RTO_MAX */
-#define TCP_DELACK_NS        (40 * NS_PER_MS) /* linux TCP_DELACK_MIN; RFC 9293 MUST-58 asks < 500 ms */
+#define TCP_DELACK_NS        (40 * NS_PER_MS) /* linux TCP_DELACK_MIN; RFC 9293 MUST-40 asks < 500 ms */
 #define TCP_CORK_NS          (200 * NS_PER_MS)  /* tcp(7): ceiling of TCP_CORK */
 #define TCP_2MSL_NS          (60 * NS_PER_SEC)  /* linux TCP_TIMEWAIT_LEN */
 #define TCP_COOKIE_NS        (120 * NS_PER_SEC) /* linux TCP_SYNCOOKIE_VALID: two cookie minutes */

@@ -327,10 +327,11 @@ enum tcp_pend {
 	TCP_PEND_ABORT = 1u << 2,
 };
 
-/** struct tcp_ip_opts - IP_TOS and IP_TTL, IPV6_TCLASS and IPV6_UNICAST_HOPS */
+/** struct tcp_ip_opts - IP_TOS, IP_TTL and IP_MTU_DISCOVER, IPV6_TCLASS and IPV6_UNICAST_HOPS */
 struct tcp_ip_opts {
-	uint8_t tos; /* DSCP: the ECN bits are TCP's (RFC 3168 6.1) */
-	uint8_t ttl; /* 0: default */
+	uint8_t mtu_discover; /* IP_PMTUDISC_* of Linux; IPv6 has no DF to leave out */
+	uint8_t tos;          /* DSCP: the ECN bits are TCP's (RFC 3168 6.1) */
+	uint8_t ttl;          /* 0: default */
 };
 
 /*

@@ -180,6 +180,11 @@ static int set_sock(struct tcp_conn *c, enum ns_sockopt opt, int value)
 			return -EINVAL;
 		c->ip_opts[opt == NS_IPV6_UNICAST_HOPS].ttl = value == -1 ? 0 : (uint8_t)value;
 		return 0;
+	case NS_IP_MTU_DISCOVER:
+		if (value < 0 || value > PMTUDISC_OMIT)
+			return -EINVAL;
+		c->ip_opts[0].mtu_discover = (uint8_t)value;
+		return 0;
 	case NS_SO_MAX_PACING_RATE:
 		tcp_pace_set_max(c, value == -1 ? TCP_PACE_UNLIMITED : (uint32_t)value);
 		return 0;
@@ -329,6 +334,9 @@ static int get_sock(const struct tcp_conn *c, enum ns_sockopt opt, int *ret_valu
 	case NS_SO_TTL:
 	case NS_IPV6_UNICAST_HOPS:
 		*ret_value = ttl_of(c, opt == NS_IPV6_UNICAST_HOPS);
+		return 0;
+	case NS_IP_MTU_DISCOVER:
+		*ret_value = c->ip_opts[0].mtu_discover;
 		return 0;
 	case NS_IP_MTU:
 	case NS_IPV6_MTU:

@@ -12,6 +12,11 @@ static uint64_t min_ns(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+static uint64_t rto_min_ns(const struct tcp_conn *c)
+{
+	return tcp_knob_u(c->t, NS_KNOB_tcp_rto_min_us) * NS_PER_US;
+}
+
 /** tcp_rtt_init() - RFC 6298 2.1: no sample yet */
 void tcp_rtt_init(struct tcp_conn *c)
 {
@@ -26,8 +31,8 @@ void tcp_rtt_init(struct tcp_conn *c)
  * @c:		Connection
  * @rtt_ns:	Time from sending to acknowledgement of octets that were sent once only (Karn)
  *
- * The timeout is SRTT + max(200 ms, 4 * RTTVAR), Linux's floor (deviates from RFC 6298 2.4, which says
- * 1 s in all). A valid sample ends the backoff (5.7 by way of the caller's restart of the timer).
+ * The timeout is SRTT + max(tcp_rto_min_us, 4 * RTTVAR), Linux's floor of 200 ms (deviates from RFC 6298
+ * 2.4, which says 1 s in all). A valid sample ends the backoff (5.7 by way of the caller's restart of the timer).
  */
 void tcp_rtt_sample(struct tcp_conn *c, uint64_t rtt_ns)
 {
@@ -45,7 +50,7 @@ void tcp_rtt_sample(struct tcp_conn *c, uint64_t rtt_ns)
 		c->rttvar_ns = c->rttvar_ns - c->rttvar_ns / 4 + err / 4;
 		c->srtt_ns = c->srtt_ns - c->srtt_ns / 8 + rtt_ns / 8;
 	}
-	c->rto_ns = min_ns(c->srtt_ns + max_ns(TCP_RTO_MIN_NS, 4 * c->rttvar_ns), TCP_RTO_MAX_NS);
+	c->rto_ns = min_ns(c->srtt_ns + max_ns(rto_min_ns(c), 4 * c->rttvar_ns), TCP_RTO_MAX_NS);
 }
 
 /** tcp_rto_ns() - the timeout with its backoff (RFC 6298 5.5), at most 120 s (2.5) */

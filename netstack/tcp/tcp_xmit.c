@@ -184,6 +184,14 @@ static void account(struct tcp_conn *c, const struct pkt *p, uint32_t len, uint8
 		tcp_rcv_acked(c);
 }
 
+/* linux ip_dont_fragment(): IP_MTU_DISCOVER other than DO and WANT lets routers cut what is too long */
+static bool is_whole(const struct tcp_conn *c)
+{
+	uint8_t how = c->ip_opts[0].mtu_discover;
+
+	return how == PMTUDISC_WANT || how == PMTUDISC_DO || !ns_addr_is_v4(&tcp_remote(c)->addr);
+}
+
 /**
  * tcp_xmit() - one (super-)segment of a connection
  * @c:		Connection with a current path
@@ -212,7 +220,7 @@ int tcp_xmit(struct tcp_conn *c, struct seq seq, uint32_t len, uint8_t flags, st
 		.proto = 6,
 		.ttl = tcp_ip_opts_of(c, &e.remote.addr)->ttl,
 		.tos = tcp_ip_opts_of(c, &e.remote.addr)->tos,
-		.dont_fragment = true,
+		.dont_fragment = is_whole(c),
 	};
 	struct tcp *t = c->t;
 	struct pkt *p;

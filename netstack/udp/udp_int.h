@@ -21,15 +21,6 @@ enum {
 
 static_assert(UDP_CHUNKS * CHUNK_SMALL >= NS_DGRAM_MAX, "all of a datagram");
 
-/** enum udp_pmtudisc - IP_PMTUDISC_* and IPV6_PMTUDISC_* of Linux, which are the same */
-enum udp_pmtudisc {
-	PMTUDISC_DONT = 0, /* never asks routers not to fragment */
-	PMTUDISC_WANT = 1,
-	PMTUDISC_DO = 2,        /* what is longer than the path is refused */
-	PMTUDISC_PROBE = 3,     /* likewise, and the path is the link alone */
-	PMTUDISC_INTERFACE = 4, /* as DONT, and the path is the link alone */
-	PMTUDISC_OMIT = 5,
-};
 static_assert(NS_DGRAM_IOVS >= UDP_CHUNKS, "an iovec for each piece");
 
 /** struct udp_dgram - a received datagram in the queue of one socket */
@@ -58,7 +49,7 @@ struct udp_family {
 	uint32_t mcast_ifindex, ucast_ifindex; /* 0: by route */
 	uint32_t frag_mtu; /* IPV6_MTU: octets of IP packet at most, 0: the path's */
 	uint8_t ttl, tos, mcast_ttl;
-	uint8_t mtu_discover; /* enum udp_pmtudisc */
+	uint8_t mtu_discover; /* enum pmtudisc */
 	bool is_recverr, has_mcast_loop, hears_all_groups;
 	bool is_dontfrag; /* IPV6_DONTFRAG */
 };

@@ -297,6 +297,37 @@ START_TEST(rfc6864_s4_ids_of_packets_without_df_differ)
 }
 END_TEST
 
+/* gVisor's case: a stream that leaves DF out; IP_MTU_DISCOVER of Linux. */
+START_TEST(rfc6864_s4_2_a_retransmission_without_df_has_an_id_of_its_own)
+{
+	static const struct {
+		int how;
+		uint16_t frag;
+	} rows[] = { { 0, 0 }, { 1, 0x4000 }, { 2, 0x4000 }, { 3, 0 }, { 4, 0 }, { 5, 0 } };
+
+	expect(ns_sock_setopt(rp.stack, other.sock, NS_IP_MTU_DISCOVER, 6) == -EINVAL);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct rp_conn c = accepted();
+		uint16_t ids[4];
+		struct seen s;
+
+		expect(ns_sock_setopt(rp.stack, c.sock, NS_IP_MTU_DISCOVER, rows[i].how) == 0);
+		rp_send(&c, "lost", 4);
+		for (uint32_t k = 0; k < 4; k++) {
+			expect(rp_take(&rp, &s) && s.data_len == 4 && s.frag == rows[i].frag);
+			ids[k] = s.id;
+			for (uint32_t j = 0; j < k && !rows[i].frag; j++)
+				expect(ids[j] != ids[k]);
+			for (uint32_t ms = 0; ms < 5000 && !rp.out_cnt; ms += 10)
+				rp_wait(&rp, 10 * NS_PER_MS);
+		}
+		ns_sock_abort(rp.stack, c.sock);
+		rp_turn(&rp);
+		rp_drop_out(&rp);
+	}
+}
+END_TEST
+
 static void teardown_after_silence(void)
 {
 	rp_done(&rp);
@@ -330,5 +361,6 @@ int main(void)
 	tcase_add_checked_fixture(tc, conf_setup, teardown_after_silence);
 	suite_add_tcase(s, tc);
 	tcase_add_test(tc, rfc6864_s4_ids_of_packets_without_df_differ);
+	tcase_add_test(tc, rfc6864_s4_2_a_retransmission_without_df_has_an_id_of_its_own);
 	return conf_run(s);
 }

@@ -139,6 +139,74 @@ START_TEST(rfc9406_s4_2_growing_round_trips_end_slow_start)
 }
 END_TEST
 
+/* RFC 9406 4.3: an eighth of the last round's least, but 4 ms at least and 16 ms at most; of eight samples. */
+START_TEST(rfc9406_s4_3_how_much_a_round_trip_must_grow)
+{
+	static const struct {
+		uint64_t was_us, grown_us;
+	} rows[] = { { 16000, 4000 },   { 24000, 4000 },   { 40000, 5000 },
+		     { 100000, 12500 }, { 128000, 16000 }, { 400000, 16000 } };
+
+	for (size_t i = 0; i < NS_ARRAY_LEN(rows); i++) {
+		uint64_t was = rows[i].was_us * NS_PER_US, grown = rows[i].grown_us * NS_PER_US;
+		struct tcp_cc_ack a = { .acked = MSS, .is_cwnd_limited = true };
+
+		setup();
+		round_trip(was);
+		round_trip(was + grown - 1);
+		ck_assert(!cc.cubic.is_css);
+		setup();
+		round_trip(was);
+		a.rtt_ns = a.srtt_ns = was + grown;
+		a.flight = cc.cwnd;
+		for (int k = 1; k <= 8; k++) {
+			ck_assert(!cc.cubic.is_css);
+			cc.ops->on_ack(&cc, &a, now);
+		}
+		ck_assert(cc.cubic.is_css);
+	}
+}
+END_TEST
+
+/* RFC 9406 4.3: a quarter of the growth, five rounds of it, then ssthresh is where the window is. */
+START_TEST(rfc9406_s4_3_conservative_slow_start_lasts_five_rounds)
+{
+	uint32_t before;
+
+	round_trip(40 * NS_PER_MS);
+	round_trip(60 * NS_PER_MS);
+	ck_assert(cc.cubic.is_css);
+	for (int round = 2; round <= 4; round++) { /* the one in which it began counts */
+		before = cc.cwnd;
+		round_trip(60 * NS_PER_MS);
+		ck_assert(tcp_cc_in_slow_start(&cc));
+		ck_assert_uint_ge(cc.cwnd, before + before / 5);
+		ck_assert_uint_le(cc.cwnd, before + before / 4);
+	}
+	round_trip(60 * NS_PER_MS);
+	ck_assert(!tcp_cc_in_slow_start(&cc));
+	ck_assert_uint_le(cc.ssthresh, cc.cwnd);
+}
+END_TEST
+
+/* RFC 9438 4.2: "when cwnd is limited"; a program that sends less gains nothing, in no phase. */
+START_TEST(rfc9438_s5_8_no_growth_while_the_program_is_the_limit)
+{
+	struct tcp_cc_ack a = { .acked = MSS, .rtt_ns = 40 * NS_PER_MS, .srtt_ns = 40 * NS_PER_MS };
+
+	for (int phase = 0; phase < 2; phase++) {
+		uint32_t before = cc.cwnd;
+
+		for (int i = 0; i < 1000; i++) {
+			now = mono_add(now, NS_PER_MS);
+			cc.ops->on_ack(&cc, &a, now);
+		}
+		ck_assert_uint_eq(cc.cwnd, before);
+		lose(100 * MSS);
+	}
+}
+END_TEST
+
 START_TEST(rfc9406_s4_2_noise_returns_to_slow_start)
 {
 	round_trip(40 * NS_PER_MS);
@@ -171,6 +239,9 @@ Suite *cubic_suite(void)
 	tcase_add_test(t, rfc9438_s5_8_idle_time_is_not_time_since_the_loss);
 	tcase_add_test(t, rfc9438_target_grows_by_half_at_most);
 	tcase_add_test(t, rfc9406_s4_2_growing_round_trips_end_slow_start);
+	tcase_add_test(t, rfc9406_s4_3_how_much_a_round_trip_must_grow);
+	tcase_add_test(t, rfc9406_s4_3_conservative_slow_start_lasts_five_rounds);
+	tcase_add_test(t, rfc9438_s5_8_no_growth_while_the_program_is_the_limit);
 	tcase_add_test(t, rfc9406_s4_2_noise_returns_to_slow_start);
 	tcase_add_test(t, rfc9406_steady_round_trips_keep_slow_start);
 	return s;

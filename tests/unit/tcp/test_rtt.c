@@ -3,11 +3,14 @@
 #include "rig.h"
 #include "suites.h"
 
+static struct ns_core core;
+static struct tcp tcp = { .core = &core };
 static struct tcp_conn c;
 
 static void setup(void)
 {
-	c = (struct tcp_conn){ 0 };
+	core_knobs_init(&core);
+	c = (struct tcp_conn){ .t = &tcp };
 	tcp_rtt_init(&c);
 }
 
@@ -44,6 +47,10 @@ START_TEST(rfc6298_s2_4_floor_is_200_ms_above_srtt)
 	ck_assert_uint_ge(tcp_rto_ns(&c), 200 * NS_PER_MS);
 	ck_assert_uint_le(tcp_rto_ns(&c), 201 * NS_PER_MS);
 	ck_assert_uint_eq(c.min_rtt_ns, 50 * NS_PER_US);
+	core.knobs[NS_KNOB_tcp_rto_min_us] = 1000000; /* as the RFC has it */
+	tcp_rtt_sample(&c, 50 * NS_PER_US);
+	ck_assert_uint_ge(tcp_rto_ns(&c), NS_PER_SEC);
+	ck_assert_uint_le(tcp_rto_ns(&c), NS_PER_SEC + NS_PER_MS);
 }
 END_TEST
 
