@@ -175,6 +175,29 @@ START_TEST(rfc7323_s5_3_timestamp_of_an_unacceptable_ack_is_not_kept)
 }
 END_TEST
 
+/* RFC 7323 3.2: "MUST be ignored and the packet processed normally", however old it seems; nothing is echoed. */
+START_TEST(rfc7323_s3_2_timestamps_that_were_not_agreed_are_ignored)
+{
+	static const uint32_t vals[] = { 5000, 4000, 0, 0x80000000, 1 };
+	struct rp_conn c = accepted();
+	struct seen s;
+
+	for (size_t i = 0; i < sizeof(vals) / sizeof(vals[0]); i++) {
+		struct opts o = { 0 };
+
+		opts_ts(&o, vals[i], 77);
+		rp_seg(&c,
+		       &(struct tcp_in){ .flags = FL_ACK, .opts = &o, .data = "x", .data_len = 1 });
+		c.snd++;
+		expect(rp_recv(&c, got, 8) == 1);
+		rp_wait(&rp, 300 * NS_PER_MS);
+		expect(expect_tcp(&c, FL_ACK, &s) && s.ack == c.snd && !s.has_ts);
+	}
+	expect(drops() == 0);
+	ns_sock_abort(rp.stack, c.sock);
+}
+END_TEST
+
 START_TEST(rfc7323_s5_3_paws_spares_resets)
 {
 	struct rp_conn c = accepted_with(&(struct rp_syn){ .has_ts = true });
@@ -267,6 +290,7 @@ int main(void)
 	tcase_add_test(tc, rfc7323_s3_2_every_kind_of_segment_carries_timestamps);
 	tcase_add_test(tc, rfc7323_s5_3_paws_drops_an_old_timestamp_and_acks);
 	tcase_add_test(tc, rfc7323_s5_3_timestamp_of_an_unacceptable_ack_is_not_kept);
+	tcase_add_test(tc, rfc7323_s3_2_timestamps_that_were_not_agreed_are_ignored);
 	tcase_add_test(tc, rfc7323_s5_3_paws_spares_resets);
 	tcase_add_test(tc, rfc7323_s5_5_timestamp_is_forgotten_after_24_idle_days);
 	tcase_add_test(tc, rfc7323_s3_2_timestamp_value_wraps);

@@ -118,6 +118,22 @@ START_TEST(rfc8985_s6_2_dsack_widens_the_window_once_a_round_trip)
 }
 END_TEST
 
+/* However much was reordered before: "MUST be bounded, and this bound SHOULD be SRTT". */
+START_TEST(rfc8985_s3_3_2_reordering_window_is_a_round_trip_at_most)
+{
+	spaced(&sack, 5, 0);
+	conn(t)->rack.is_reordered = true;
+	conn(t)->rack.wnd_mult = UINT8_MAX;
+	at_ms(t, RTT_MS + 2);
+	sacked(1, 3);
+	at_ms(t, 2 * RTT_MS - 2);
+	expect_nothing(t);
+	at_ms(t, 2 * RTT_MS + 10);
+	expect_out(t, S(.seq = 1, .ack = 1, .len = M));
+	ck_assert_uint_eq(stat_of(t, STAT_TCP_RTOS), 0);
+}
+END_TEST
+
 START_TEST(rfc8985_s6_2_lost_retransmission_is_found_without_a_timeout)
 {
 	spaced(&sack, 6, 6);
@@ -334,6 +350,7 @@ Suite *rack_suite(void)
 	tcase_add_test(tc, rfc8985_s6_2_reordering_within_the_window_sends_nothing_again);
 	tcase_add_test(tc, rfc8985_s6_2_after_reordering_three_sacks_wait_as_well);
 	tcase_add_test(tc, rfc8985_s6_2_dsack_widens_the_window_once_a_round_trip);
+	tcase_add_test(tc, rfc8985_s3_3_2_reordering_window_is_a_round_trip_at_most);
 	tcase_add_test(tc, rfc8985_s6_2_lost_retransmission_is_found_without_a_timeout);
 	tcase_add_test(tc, rfc8985_s6_2_answer_to_the_first_copy_measures_nothing);
 	tcase_add_test(tc, rfc8985_s6_3_timeout_spares_what_was_just_sent);
