@@ -2,7 +2,7 @@
 /*
  * flows.c - TCP connections side by side for a fixed time: what arrives, and how fairly
  *
- *   bench-flows recv PORT FLOWS SECONDS             prints Mbit/s of all and Jain's index of them
+ *   bench-flows recv PORT FLOWS SECONDS             prints "ready", then Mbit/s of all and Jain's index of them
  *   bench-flows send HOST PORT FLOWS SECONDS CC     CC: name of the congestion control, "-" the default
  *
  * The receiver's figures count: from the first octet of any flow on for SECONDS, slow start included, what
@@ -56,6 +56,8 @@ static int receive(long port, long flows, double seconds)
 	uint64_t late[FLOWS_MAX] = { 0 }, total = 0;
 	double start = 0;
 
+	puts("ready");
+	fflush(stdout);
 	for (long i = 0; i < flows; i++) {
 		fds[i] = (struct pollfd){ bench_accept(listener), POLLIN, 0 };
 		nonblocking(fds[i].fd);

@@ -34,6 +34,7 @@ def capabilities: [
 			{ type: "pid" }, { type: "mount" }, { type: "ipc" }, { type: "uts" },
 			{ type: "network", path: $netns }
 		],
+		resources: (if $shares > 0 then { cpu: { shares: $shares } } else {} end),
 		seccomp: $seccomp[0]
 	}
 }

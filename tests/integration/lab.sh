@@ -21,7 +21,8 @@
 #
 # Environment: SLUICE_BUILD, the build folder (default build/release); LAB_RUNTIME, runc or crun;
 # LAB_TIMEOUT, seconds a command in the container may take; LAB_KEEP=1, keep the lab's logs;
-# SLUICE_SOAK=1, the loads of a test are repeated LAB_ROUNDS times.
+# LAB_SHARES, containers' cpu.shares, where the script itself has a priority they cannot have; SLUICE_SOAK=1, the loads
+# of a test are repeated LAB_ROUNDS times.
 
 LAB_TOP=$(readlink -f "$(dirname "${BASH_SOURCE[0]}")/../..")
 SLUICE_BUILD=$(readlink -m "${SLUICE_BUILD:-$LAB_TOP/build/release}")
@@ -171,10 +172,16 @@ lab_relay() {
 	lab_addresses
 }
 
-# lab_relay_start KEY=VALUE... - the relay with these faults, in place of the one before; see tests/bench/relay.c
+# lab_relay_start [--from-peer] KEY=VALUE... - the relay with these faults for what the container (the peer) sends,
+# in place of the one before; see tests/bench/relay.c
 lab_relay_start() {
+	local -a links=(c p)
+	if [[ $1 == --from-peer ]]; then
+		links=(p c)
+		shift
+	fi
 	lab_relay_stop
-	ip netns exec "$LAB_MIDDLE" "$SLUICE_BUILD/bench-relay" c p "$@" >"$LAB_DIR/relay.log" 2>&1 </dev/null &
+	ip netns exec "$LAB_MIDDLE" "$SLUICE_BUILD/bench-relay" "${links[@]}" "$@" >"$LAB_DIR/relay.log" 2>&1 </dev/null &
 	LAB_RELAY=$!
 }
 
@@ -350,6 +357,7 @@ lab_bundle() {
 	printf '127.0.0.1 localhost\n%s %s\n' "$LAB_ADDR" "$name" >"$bundle/hosts"
 	printf '%s\036' "$@" | jq -Rs --slurpfile seccomp "$bundle/seccomp.json" \
 		--arg rootfs "$LAB_DIR/rootfs" --arg netns "/run/netns/$LAB_NS" --arg name "$name" \
+		--argjson shares "${LAB_SHARES:-0}" \
 		--arg binds "$(printf '%s\n' "$SLUICE_BUILD:/tmp/build" "$LAB_TOP/tests:/tmp/tests" \
 			"$LAB_DIR/share:/tmp/share" "$bundle/hosts:/etc/hosts" "${LAB_BINDS[@]}")" \
 		-f "$LAB_TOP/tests/integration/config.jq" >"$bundle/config.json"
@@ -360,7 +368,8 @@ lab_bundle() {
 # test: after LAB_TIMEOUT seconds it is killed (status 137).
 lab_oci() {
 	# shellcheck disable=SC2016 # the inner shell expands
-	timeout --foreground --signal=KILL "$LAB_TIMEOUT" unshare --mount --propagation private bash -euc '
+	${LAB_SHARES:+chrt --other 0} timeout --foreground --signal=KILL "$LAB_TIMEOUT" unshare --mount \
+		--propagation private bash -euc '
 		rootfs=$1
 		shift
 		if [[ $1 == crun ]] && mountpoint -q /sys/fs/cgroup/unified; then
