@@ -178,18 +178,27 @@ static bool is_cwnd_limited(const struct tcp_conn *c)
 	return tcp_has(c, TCP_F_CWND_LIMITED);
 }
 
-static void grow(struct tcp_conn *c, const struct tcp_delivered *d, uint32_t acked, uint32_t flight,
-		 struct mono now)
+/*
+ * RFC 5681 3.1 counts what arrives in order. On a path that reorders, little does: what is delivered counts there
+ * (linux tcp_may_raise_cwnd()), or the window would grow the slower the farther segments overtake each other.
+ */
+static bool may_grow(const struct tcp_conn *c, const struct tcp_delivered *d, uint32_t delivered)
+{
+	return d->is_una_moved || (c->reordering > TCP_DUPTHRESH && delivered);
+}
+
+static void grow(struct tcp_conn *c, const struct tcp_delivered *d, uint32_t delivered,
+		 uint32_t flight, struct mono now)
 {
 	struct tcp_cc_ack a = {
-		.acked = acked,
+		.acked = delivered,
 		.flight = flight,
 		.rtt_ns = d->rtt_ns,
 		.srtt_ns = c->srtt_ns,
 		.is_cwnd_limited = is_cwnd_limited(c),
 	};
 
-	if (d->is_una_moved && !c->cc.ops->on_sample)
+	if (may_grow(c, d, delivered) && !c->cc.ops->on_sample)
 		c->cc.ops->on_ack(&c->cc, &a, now);
 }
 
@@ -210,7 +219,6 @@ static void on_ack(struct tcp_conn *c, const struct tcp_delivered *d, uint32_t d
 		   uint32_t flight, struct mono now)
 {
 	uint32_t lost = c->lost_len;
-	uint32_t acked = d->acked;
 	bool is_forced = false, is_found = false, is_over = false;
 	bool was_timeout = c->ca == TCP_CA_LOSS;
 
@@ -234,11 +242,9 @@ static void on_ack(struct tcp_conn *c, const struct tcp_delivered *d, uint32_t d
 	}
 	if (tcp_has(c, TCP_F_SACK))
 		is_found = tcp_rack_detect(c, now);
-	if (!tcp_has(c, TCP_F_SACK))
-		acked = delivered; /* less what duplicates have let go before (linux passes what it newly delivered) */
 	if (is_over && c->lost_len == 0) {
 		if (was_timeout) /* RFC 5681 3.1: slow start counts this acknowledgement, too */
-			grow(c, d, acked, flight, now);
+			grow(c, d, delivered, flight, now);
 		return;
 	}
 	if (d->is_ece)
@@ -253,7 +259,7 @@ static void on_ack(struct tcp_conn *c, const struct tcp_delivered *d, uint32_t d
 			    is_forced);
 		return;
 	case TCP_CA_LOSS:
-		grow(c, d, acked, flight, now);
+		grow(c, d, delivered, flight, now);
 		if (c->undo.is_testing) /* RFC 5682 2.1 step 2b: two new segments */
 			c->cc.cwnd = tcp_pipe(c) + 2 * c->cc.mss;
 		return;
@@ -281,7 +287,7 @@ static void on_ack(struct tcp_conn *c, const struct tcp_delivered *d, uint32_t d
 	c->ca = c->sacked_len ? TCP_CA_DISORDER : TCP_CA_OPEN;
 	if (tcp_has(c, TCP_F_HAD_LOSS) && seq_lt(c->recover, c->snd_una))
 		c->flags &= ~TCP_F_HAD_LOSS; /* before sequence numbers come round to it again */
-	grow(c, d, acked, flight, now);
+	grow(c, d, delivered, flight, now);
 }
 
 /* What the acknowledgement tells of the path, for who models it. */

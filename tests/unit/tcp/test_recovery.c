@@ -110,6 +110,36 @@ START_TEST(rfc6675_s5_recovery_fills_the_holes_and_ends_at_ssthresh)
 }
 END_TEST
 
+/* @segs SACKed one by one behind the first, which is late; whether or not the window grew is left to the caller. */
+static void overtaken_by(uint32_t segs)
+{
+	for (uint32_t i = 1; i <= segs; i++)
+		seg_in_turn(t, S(.seq = 1, .ack = 1, .sack_cnt = 1,
+				 .sack = { { 1 + M, 1 + (i + 1) * M } }));
+	ck_assert_int_eq(conn(t)->ca, TCP_CA_DISORDER);
+}
+
+/* Where segments overtake each other all the time, little is acknowledged in order (linux tcp_may_raise_cwnd()). */
+START_TEST(linux_tcp_window_grows_by_what_is_delivered_on_a_path_that_reorders)
+{
+	in_flight(&(struct rig_opts){ .has_sack = true }, 20, 60);
+	conn(t)->reordering = 8;
+	conn(t)->rack.is_reordered = true;
+	overtaken_by(10);
+	ck_assert_uint_eq(conn(t)->cc.cwnd, 30 * M); /* slow start */
+	forget_out(t);
+}
+END_TEST
+
+START_TEST(rfc5681_s3_1_window_grows_in_order_only_where_nothing_was_reordered)
+{
+	in_flight(&(struct rig_opts){ .has_sack = true }, 20, 60);
+	overtaken_by(2);
+	ck_assert_uint_eq(conn(t)->cc.cwnd, 20 * M);
+	forget_out(t);
+}
+END_TEST
+
 /* RFC 6937 3: over the whole recovery no more is sent than ssthresh / RecoverFS of what is delivered. */
 START_TEST(rfc6937_s3_sending_is_in_proportion)
 {
@@ -246,6 +276,8 @@ Suite *recovery_suite(void)
 	tcase_add_test(tc, rfc5681_s3_2_acks_of_one_turn_do_not_shrink_the_flight_that_is_halved);
 	tcase_add_test(tc, rfc5681_s2_what_is_no_duplicate_ack);
 	tcase_add_test(tc, rfc6675_s5_recovery_fills_the_holes_and_ends_at_ssthresh);
+	tcase_add_test(tc, linux_tcp_window_grows_by_what_is_delivered_on_a_path_that_reorders);
+	tcase_add_test(tc, rfc5681_s3_1_window_grows_in_order_only_where_nothing_was_reordered);
 	tcase_add_test(tc, rfc6937_s3_sending_is_in_proportion);
 	tcase_add_test(tc, rfc6582_s3_2_newreno_one_hole_a_round_trip);
 	tcase_add_test(tc, rfc6582_s3_2_duplicates_of_the_last_recovery_start_no_other);
