@@ -17,8 +17,7 @@
  * of AF_INET6 needs no second path: what differs is how addresses are laid out, and IPV6_V6ONLY,
  * which the stack is told of with every bind, listen and connect (sock_opts()).
  *
- * Deviations: a program that reads or writes a socket it never connected meets the pair, not -ENOTCONN;
- * connect() after a failed non-blocking connect() is refused (the pair has shown the failure).
+ * Deviations: a program that reads or writes a socket it never connected meets the pair, not -ENOTCONN.
  */
 #include <event2/event.h>
 #include <fcntl.h>
@@ -186,6 +185,7 @@ int64_t call_socket(struct agent *a, struct call *c)
 	}
 	s->tid = c->tid;
 	s->program_fd = r;
+	s->is_cloexec = type & SOCK_CLOEXEC;
 	return CALL_LATER;
 }
 
@@ -253,9 +253,12 @@ static int64_t connect_again(struct agent *a, struct call *c, struct asock *s, i
 		s->is_connect_reported = true;
 		return 0;
 	case ASOCK_DEAD:
+		if (s->is_connect_reported)
+			return -EISCONN;
 		err = s->so_error;
 		s->so_error = 0;
-		return err ? err : -ECONNREFUSED;
+		s->is_free = true;
+		return err ? err : -ECONNABORTED;
 	case ASOCK_IDLE:
 	case ASOCK_BOUND:
 	case ASOCK_STATE_COUNT:
@@ -263,16 +266,6 @@ static int64_t connect_again(struct agent *a, struct call *c, struct asock *s, i
 	}
 	NS_BUG_ON(true);
 	return -EINVAL;
-}
-
-/** disconnect() - connect() to AF_UNSPEC: nothing to undo but a connection, and that ends for good */
-static int64_t disconnect(struct agent *a, struct asock *s)
-{
-	if (s->state == ASOCK_CONNECTING || s->state == ASOCK_ESTABLISHED) {
-		agent_send(a, IPC_CLOSE, &(struct ipc_close){ s->handle, IPC_CLOSE_RESET });
-		sock_tombstone(a, s, 0, false);
-	}
-	return s->state == ASOCK_LISTEN ? -EINVAL : 0;
 }
 
 /** connect_to() - to the address of @len octets at @at; @is_fast: of a send with MSG_FASTOPEN */
@@ -286,7 +279,12 @@ static int64_t connect_to(struct agent *a, struct call *c, struct asock *s, int 
 	if (r < 0)
 		return r;
 	if (addr.is_unspec)
-		return disconnect(a, s);
+		return again_disconnect(a, s);
+	if (s->state == ASOCK_DEAD && s->is_free) {
+		r = again_revive(a, c, s, fd);
+		if (r < 0)
+			return r;
+	}
 	if (s->state != ASOCK_IDLE && s->state != ASOCK_BOUND)
 		return connect_again(a, c, s, fd);
 	if (ns_addr_is_v4(&addr.ep.addr) ? is_v6only(s) : ns_addr_is_multicast(&addr.ep.addr))
@@ -310,8 +308,7 @@ static int64_t call_connect(struct agent *a, struct call *c, struct asock *s, in
 
 /* ---- accept() ---- */
 
-/** pair_inherit() - options of the pair itself, which the kernel does not inherit for us */
-static void pair_inherit(int fd, const struct aopt_values *opts)
+void pair_inherit(int fd, const struct aopt_values *opts)
 {
 	int oob_inline = aopt_value(opts, SOL_SOCKET, SO_OOBINLINE);
 	int lowat = aopt_value(opts, SOL_SOCKET, SO_RCVLOWAT);
@@ -437,6 +434,11 @@ int64_t call_setsockopt(struct agent *a, struct call *c, struct asock *s, int fd
 	r = aopt_set(&s->opts, s->family, level, name, val, len, &res);
 	if (r < 0)
 		return r;
+	if (name == SO_RCVLOWAT && level == SOL_SOCKET && !s->dg && is_known_to_worker(s))
+		agent_send(
+			a, IPC_SETOPT,
+			&(struct ipc_sockopt_set){ s->handle, NS_SO_RCVLOWAT,
+						   aopt_value(&s->opts, SOL_SOCKET, SO_RCVLOWAT) });
 	if (res.todo == AOPT_TO_KERNEL)
 		return CALL_CONTINUE;
 	if (level == IPPROTO_TCP && name == TCP_NOTSENT_LOWAT && s->state == ASOCK_ESTABLISHED)
@@ -447,9 +449,8 @@ int64_t call_setsockopt(struct agent *a, struct call *c, struct asock *s, int fd
 	return 0;
 }
 
-/** ask_worker() - a question that only the stack can answer */
-static int64_t ask_worker(struct agent *a, struct call *c, struct asock *s, enum ipc_type type,
-			  enum ns_sockopt option)
+int64_t ask_worker(struct agent *a, struct call *c, struct asock *s, enum ipc_type type,
+		   enum ns_sockopt option)
 {
 	struct ipc_getopt q = { .sock = s->handle, .option = option };
 	struct held *h;
@@ -625,9 +626,9 @@ static int64_t call_sendmsg(struct agent *a, struct call *c, struct asock *s, in
 static int64_t call_recv(struct agent *a, struct call *c, struct asock *s, int fd)
 {
 	(void)a;
-	(void)c;
-	(void)fd;
-	return s->state == ASOCK_ESTABLISHED || s->state == ASOCK_DEAD ? CALL_CONTINUE : -ENOTCONN;
+	if (s->state != ASOCK_ESTABLISHED && s->state != ASOCK_DEAD)
+		return -ENOTCONN;
+	return inq_recvmsg(c, s, fd);
 }
 
 /** call_sendmmsg() - the kernel's own loop; a message with a name is refused there (-EISCONN) */
@@ -641,25 +642,6 @@ static int64_t call_sendmmsg(struct agent *a, struct call *c, struct asock *s, i
 	return r < 0 ? r : CALL_CONTINUE;
 }
 
-/**
- * call_ioctl() - SIOCOUTQ and SIOCOUTQNSD, linux v6.1 net/ipv4/tcp.c tcp_ioctl()
- *
- * Those who end a connection with care ask until it is 0, so it must count what the peer has not acknowledged.
- */
-static int64_t call_ioctl(struct agent *a, struct call *c, struct asock *s, int fd)
-{
-	struct args_mem mem = call_mem(c);
-	static const int32_t none;
-
-	(void)fd;
-	if (s->state == ASOCK_LISTEN)
-		return -EINVAL;
-	if (s->state == ASOCK_ESTABLISHED && a->is_worker_up)
-		return ask_worker(a, c, s, IPC_GETOPT,
-				  arg_int(c, 1) == SIOCOUTQ ? NS_TCP_OUTQ : NS_TCP_OUTQNSD);
-	return mem.write(mem.ctx, c->args[2], &none, sizeof(none)) < 0 ? -EFAULT : 0;
-}
-
 /* ---- dispatch ---- */
 
 static const struct call_row calls[] = {
@@ -670,7 +652,8 @@ static const struct call_row calls[] = {
 	{ SYS_listen, true, call_listen },           { SYS_sendto, false, call_sendto },
 	{ SYS_recvfrom, false, call_recv },          { SYS_sendmsg, false, call_sendmsg },
 	{ SYS_recvmsg, false, call_recv },           { SYS_sendmmsg, false, call_sendmmsg },
-	{ SYS_recvmmsg, false, call_recv },          { SYS_ioctl, false, call_ioctl },
+	{ SYS_recvmmsg, false, call_recv },          { SYS_ioctl, false, inq_ioctl },
+	{ SYS_shutdown, true, again_shutdown },
 };
 
 int64_t call_dispatch(const struct call_row *rows, size_t cnt, struct agent *a, struct call *c,

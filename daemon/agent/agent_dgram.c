@@ -346,14 +346,28 @@ static int64_t not_for_datagrams(struct agent *a, struct call *c, struct asock *
 	return -EOPNOTSUPP;
 }
 
-/** dgram_ioctl() - SIOCOUTQ: memory of the pair, as Linux counts memory of the socket */
 static int64_t dgram_ioctl(struct agent *a, struct call *c, struct asock *s, int fd)
 {
 	(void)a;
-	(void)c;
 	(void)s;
+	return inq_ioctl_dgram(c, fd);
+}
+
+/** dgram_shutdown() - linux inet_shutdown(): without a peer it is an error, and wakes who waits all the same */
+static int64_t dgram_shutdown(struct agent *a, struct call *c, struct asock *s, int fd)
+{
+	int how = call_arg_int(c, 1);
+
 	(void)fd;
-	return CALL_CONTINUE;
+	if (how < SHUT_RD || how > SHUT_RDWR)
+		return -EINVAL;
+	if (s->dg->is_connected)
+		return CALL_CONTINUE;
+	if (how != SHUT_WR) {
+		s->dg->is_deaf = true;
+		held_answer_all(a, s, HELD_RECV, 0);
+	}
+	return -ENOTCONN;
 }
 
 /* ---- dispatch ---- */
@@ -367,6 +381,7 @@ static const struct call_row calls[] = {
 	{ SYS_getpeername, true, dgram_getpeername }, { SYS_bind, true, dgram_bind },
 	{ SYS_listen, false, not_for_datagrams },     { SYS_accept, false, not_for_datagrams },
 	{ SYS_accept4, false, not_for_datagrams },    { SYS_ioctl, false, dgram_ioctl },
+	{ SYS_shutdown, true, dgram_shutdown },
 };
 
 int64_t dgram_handle(struct agent *a, struct call *c, struct asock *s, int fd)

@@ -35,6 +35,7 @@
 #include <unistd.h>
 
 #include <linux/errqueue.h>
+#include <linux/net_tstamp.h>
 
 #define WATCH_SEC 1
 /* Messages of the worker that are read to find a row. */
@@ -117,6 +118,8 @@ static int64_t wait_for_one(struct agent *a, struct call *c, struct asock *s, in
 	struct adgram *d = s->dg;
 	int64_t r;
 
+	if (d->is_deaf)
+		return 0;
 	if (in.flags & MSG_DONTWAIT || is_nonblocking(fd))
 		return -EAGAIN;
 	r = hold(a, s, c, HELD_RECV, s->opts.rcv_timeout_ns);
@@ -263,16 +266,27 @@ static struct timespec wall_time(uint64_t mono_ns)
 	return (struct timespec){ (time_t)(wall / NS_PER_SEC), (long)(wall % NS_PER_SEC) };
 }
 
+/* linux __sock_recv_timestamp() */
 static void control_time(struct control *c, const struct asock *s)
 {
-	struct timespec ts = wall_time(in.row.time_ns);
-	struct timeval tv = { ts.tv_sec, ts.tv_nsec / 1000 };
+	struct timespec ts[3] = { wall_time(in.row.time_ns) }; /* software; old; of the device */
+	struct timeval tv = { ts[0].tv_sec, ts[0].tv_nsec / 1000 };
+	const uint32_t wanted = SOF_TIMESTAMPING_SOFTWARE | SOF_TIMESTAMPING_RX_SOFTWARE;
 
-	/* linux put_cmsg_scm_timestamp(): the last option set wins; nanoseconds are asked for by name */
-	if (aopt_value(&s->opts, SOL_SOCKET, SO_TIMESTAMPNS))
-		control_put(c, SOL_SOCKET, SCM_TIMESTAMPNS, &ts, sizeof(ts));
-	else if (aopt_value(&s->opts, SOL_SOCKET, SO_TIMESTAMP))
-		control_put(c, SOL_SOCKET, SCM_TIMESTAMP, &tv, sizeof(tv));
+	_Static_assert(sizeof(ts[0]) == 16 && sizeof(tv) == 16, "old and new are laid out alike");
+	for (size_t i = 0; i < 2; i++) {
+		int opt = i ? SO_TIMESTAMP_NEW : SO_TIMESTAMP_OLD;
+		int opt_ns = i ? SO_TIMESTAMPNS_NEW : SO_TIMESTAMPNS_OLD;
+
+		if (aopt_value(&s->opts, SOL_SOCKET, opt_ns))
+			control_put(c, SOL_SOCKET, opt_ns, &ts[0], sizeof(ts[0]));
+		if (aopt_value(&s->opts, SOL_SOCKET, opt))
+			control_put(c, SOL_SOCKET, opt, &tv, sizeof(tv));
+	}
+	if (((uint32_t)aopt_value(&s->opts, SOL_SOCKET, SO_TIMESTAMPING_OLD) & wanted) == wanted)
+		control_put(c, SOL_SOCKET,
+			    s->opts.is_tstamping_new ? SO_TIMESTAMPING_NEW : SO_TIMESTAMPING_OLD,
+			    ts, sizeof(ts));
 }
 
 static void control_int(struct control *c, int level, int type, int value)

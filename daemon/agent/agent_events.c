@@ -14,6 +14,7 @@
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -290,16 +291,14 @@ static int on_connected(void *ctx, struct ipc_msg *m)
 	return 0;
 }
 
-/** sock_unname() - no address, as a fresh socket says it */
-static void sock_unname(struct asock *s)
+void sock_unname(struct asock *s)
 {
 	memset(&s->local, 0, sizeof(s->local));
 	if (s->family == AF_INET)
 		s->local.addr = ns_addr_v4(0);
 }
 
-/** sock_rebind() - a failed connect() gave the stack's socket back; the port stays the program's */
-static void sock_rebind(struct agent *a, struct asock *s)
+void sock_rebind(struct agent *a, struct asock *s)
 {
 	struct ipc_bind b = { .sock = s->handle, .local = ipc_endpoint_from(&s->local) };
 
@@ -323,16 +322,12 @@ static int on_failed(void *ctx, struct ipc_msg *m)
 	}
 	if (s->stuffed_len) {
 		sock_tombstone(a, s, is_told ? 0 : b->err, false);
+		s->is_free = is_told;
 		return 0;
 	}
 	/* the pair is as new: a program that waited may try again on the same socket */
 	s->so_error = is_told ? 0 : b->err;
-	s->remote = (struct ns_endpoint){ .addr = ns_addr_v4(0) };
-	asock_set_state(&a->socks, s, s->is_user_bound ? ASOCK_BOUND : ASOCK_IDLE);
-	if (s->is_user_bound)
-		sock_rebind(a, s);
-	else
-		sock_unname(s);
+	again_unbind(a, s);
 	return 0;
 }
 
@@ -432,12 +427,16 @@ static void query_answer(struct agent *a, struct held *h, int err, const void *v
 		err = room < 0 ? room : args_opt_out(&mem, c->args[3], c->args[4], room, val, len);
 	}
 	if (c->nr == SYS_ioctl) {
-		static const int32_t none;
+		int32_t n = 0; /* a connection that ended meanwhile has nothing left to send */
+		int fd = (int)c->args[1] == FIONREAD && s ? call_program_fd(a, c, s) : -1;
 
-		/* a connection that ended meanwhile has nothing left to send */
-		err = mem.write(mem.ctx, c->args[2], err == 0 ? val : &none, sizeof(none)) < 0
-			      ? -EFAULT
-			      : 0;
+		if (err == 0)
+			memcpy(&n, val, sizeof(n));
+		if (fd >= 0) {
+			n += inq_of_pair(fd);
+			close(fd);
+		}
+		err = mem.write(mem.ctx, c->args[2], &n, sizeof(n)) < 0 ? -EFAULT : 0;
 	}
 	call_answer(a, c, err);
 }

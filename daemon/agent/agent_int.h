@@ -243,6 +243,34 @@ int64_t call_dispatch(const struct call_row *rows, size_t cnt, struct agent *a, 
 /** is_nonblocking() - O_NONBLOCK of a descriptor */
 bool is_nonblocking(int fd);
 
+/** pair_inherit() - options of the pair itself, which the kernel does not inherit for us */
+void pair_inherit(int fd, const struct aopt_values *opts);
+/** ask_worker() - a question that only the stack can answer; as a handler */
+int64_t ask_worker(struct agent *a, struct call *c, struct asock *s, enum ipc_type type,
+		   enum ns_sockopt option);
+
+/* ---- agent_again.c ---- */
+
+/** again_revive() - a new pair for a DEAD socket that is free, in place of @fd. Return: 0 or negative errno */
+ns_must_check int again_revive(struct agent *a, struct call *c, struct asock *s, int fd);
+/** again_unbind() - what connect() gave is gone, what bind() gave is the program's still */
+void again_unbind(struct agent *a, struct asock *s);
+/** again_cancel() - give up an attempt to connect; @err: negative errno for SO_ERROR and who waits */
+void again_cancel(struct agent *a, struct asock *s, int err);
+/** again_disconnect() - connect() to AF_UNSPEC; again_shutdown() - shutdown(). As handlers */
+int64_t again_disconnect(struct agent *a, struct asock *s);
+int64_t again_shutdown(struct agent *a, struct call *c, struct asock *s, int fd);
+
+/* ---- agent_inq.c ---- */
+
+/** inq_of_pair() - octets that are in a program's pair */
+int inq_of_pair(int fd);
+/** inq_ioctl() - FIONREAD, SIOCOUTQ, SIOCOUTQNSD of a stream; inq_ioctl_dgram() - of datagrams. As handlers */
+int64_t inq_ioctl(struct agent *a, struct call *c, struct asock *s, int fd);
+int64_t inq_ioctl_dgram(struct call *c, int fd);
+/** inq_recvmsg() - recvmsg() of a connected stream, with TCP_CM_INQ when that was asked for; as a handler */
+int64_t inq_recvmsg(struct call *c, struct asock *s, int fd);
+
 /* ---- agent_device.c ---- */
 
 /** device_init() - the links that programs may name */
@@ -308,6 +336,10 @@ void sock_tombstone(struct agent *a, struct asock *s, int err, bool is_reset);
 void sock_program_closed(struct agent *a, struct asock *s);
 /** sock_any() - the address of a socket that has none */
 struct ns_addr sock_any(const struct asock *s);
+/** sock_unname() - no address, as a fresh socket says it */
+void sock_unname(struct asock *s);
+/** sock_rebind() - the stack's socket is gone; the port stays the program's */
+void sock_rebind(struct agent *a, struct asock *s);
 /** sock_opts() - all that the stack must be told of a socket before it is bound */
 void sock_opts(const struct asock *s, struct ipc_opts *ret_opts);
 /** op_send() - the question of @s->op, to a worker that may be a new one */

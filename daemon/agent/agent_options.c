@@ -24,10 +24,13 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 
+#include <linux/net_tstamp.h>
 #include <linux/tcp.h>
 
 #include "base/mono.h"
 #include "daemon/common/congestion.h"
+
+#define TSTAMPING_OPT_ID_TCP (1u << 16) /* linux 6.2 */
 
 #ifndef SO_ORIGINAL_DST
 #define SO_ORIGINAL_DST 80 /* linux/netfilter_ipv4.h */
@@ -58,10 +61,11 @@ enum kind {
 	K_PACING,  /* 32 bits, or 64 for who has room; all ones, and what 32 cannot say: no limit */
 	K_CONGESTION, /* name; kept as index */
 	K_TCP_INFO,
-	K_IGNORED, /* taken when in range, reads as default */
-	K_TOS,     /* level IP: int or one octet; the ECN bits stay */
-	K_TTL,     /* level IP: least..most, or -1: default */
-	K_IP_BOOL, /* level IP: int or one octet */
+	K_TSTAMPING, /* int; reads as struct so_timestamping */
+	K_IGNORED,   /* taken when in range, reads as default */
+	K_TOS,       /* level IP: int or one octet; the ECN bits stay */
+	K_TTL,       /* level IP: least..most, or -1: default */
+	K_IP_BOOL,   /* level IP: int or one octet */
 	K_IP_INT,
 	K_IP_BOOL_1, /* level IP, one octet at least */
 	K_IP_INT_1,
@@ -297,6 +301,16 @@ static int32_t linger2_secs(const struct row *r, int32_t val)
 	return val > r->max ? r->max : val;
 }
 
+/** check_tstamping() - linux sock_set_timestamping(): numbers of octets that TCP has, its statistics, a clock of the device */
+static int check_tstamping(const struct aopt_values *v, uint32_t flags)
+{
+	if (flags & SOF_TIMESTAMPING_OPT_ID ? !v->is_dgram : (flags & TSTAMPING_OPT_ID_TCP) != 0)
+		return -EINVAL;
+	if (flags & SOF_TIMESTAMPING_OPT_STATS && !(flags & SOF_TIMESTAMPING_OPT_TSONLY))
+		return -EINVAL;
+	return flags & SOF_TIMESTAMPING_BIND_PHC ? -EOPNOTSUPP : 0;
+}
+
 /** set_int() - the checked and converted value of an int option */
 static int set_int(const struct aopt_values *v, const struct row *r, int32_t val, int32_t *ret_val)
 {
@@ -315,6 +329,8 @@ static int set_int(const struct aopt_values *v, const struct row *r, int32_t val
 	case K_IP_INT_1:
 	case K_V6_INT:
 		return is_in_range ? 0 : -EINVAL;
+	case K_TSTAMPING:
+		return is_in_range ? check_tstamping(v, (uint32_t)val) : -EINVAL;
 	case K_INT_OR_0:
 		if (val == 0)
 			*ret_val = r->def;
@@ -384,6 +400,27 @@ static int val_int(const struct row *r, const void *val, int len, int32_t *ret_v
 	return 0;
 }
 
+/** set_value() - linux __sock_set_timestamps(): of the ways to tell the time the last one counts */
+static void set_value(struct aopt_values *v, const struct row *r, int32_t n)
+{
+	static const int times[] = { SO_TIMESTAMP_OLD, SO_TIMESTAMPNS_OLD, SO_TIMESTAMP_NEW,
+				     SO_TIMESTAMPNS_NEW };
+	bool is_time = false;
+	bool is_new = r->name == SO_TIMESTAMPING_NEW;
+
+	for (size_t i = 0; i < NS_ARRAY_LEN(times); i++)
+		is_time |= r->level == SOL_SOCKET && r->name == times[i];
+	for (size_t i = 0; is_time && i < NS_ARRAY_LEN(times); i++)
+		v->v[row_idx(row_find(v->is_dgram, SOL_SOCKET, times[i]))] = 0;
+	v->v[row_idx(r)] = n;
+	if (r->kind != K_TSTAMPING)
+		return;
+	/* one value by two names, of which the last one used names what is told */
+	r = row_find(v->is_dgram, SOL_SOCKET, is_new ? SO_TIMESTAMPING_OLD : SO_TIMESTAMPING_NEW);
+	v->v[row_idx(r)] = n;
+	v->is_tstamping_new = is_new;
+}
+
 int aopt_set(struct aopt_values *v, int family, int level, int name, const void *val, int len,
 	     struct aopt_result *ret_result)
 {
@@ -412,7 +449,7 @@ int aopt_set(struct aopt_values *v, int family, int level, int name, const void 
 		if (ret < 0 && r->map != M_NATIVE)
 			return ret;
 		if (ret == 0)
-			v->v[row_idx(r)] = n;
+			set_value(v, r, n);
 	}
 	if (r->map == M_NATIVE) {
 		ret_result->todo = AOPT_TO_KERNEL;
@@ -485,6 +522,10 @@ int aopt_get(const struct aopt_values *v, int family, int level, int name, int r
 		val = val < 0 ? v->congestion : val;
 		memcpy(ca, congestion_name(val), strlen(congestion_name(val)));
 		get_bytes(ret_result, ca, sizeof(ca));
+		break;
+	case K_TSTAMPING:
+		rate = (uint32_t)val; /* and no clock of a device */
+		get_bytes(ret_result, &rate, room < (int)sizeof(rate) ? sizeof(val) : sizeof(rate));
 		break;
 	case K_PACING:
 		rate = val == -1 ? UINT64_MAX : (uint32_t)val;

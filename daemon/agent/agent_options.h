@@ -26,7 +26,8 @@ struct aopt_values {
 	uint64_t rcv_timeout_ns;  /* 0: none */
 	uint64_t snd_timeout_ns;
 	bool is_dgram;
-	uint8_t congestion; /* enum ns_cc while the program has named none */
+	bool is_tstamping_new; /* it is told as SCM_TIMESTAMPING_NEW */
+	uint8_t congestion;    /* enum ns_cc while the program has named none */
 };
 
 /** enum aopt_todo - what remains to be done after the table has spoken */

@@ -154,7 +154,7 @@ static const struct {
 	[ASOCK_LISTEN] = { "listen", TO(DEAD) },
 	[ASOCK_CONNECTING] = { "connecting", TO(IDLE) | TO(BOUND) | TO(ESTABLISHED) | TO(DEAD) },
 	[ASOCK_ESTABLISHED] = { "established", TO(DEAD) },
-	[ASOCK_DEAD] = { "dead", 0 },
+	[ASOCK_DEAD] = { "dead", TO(IDLE) },
 #undef TO
 };
 
@@ -167,6 +167,26 @@ void asock_set_state(struct asock_table *t, struct asock *s, enum asock_state st
 	list_push(&t->dead, &s->dead_node);
 	if (++t->dead_cnt > ASOCK_DEAD_MAX)
 		asock_free(t, list_entry(t->dead.next, struct asock, dead_node));
+}
+
+void asock_revive(struct asock_table *t, struct asock *s, uint64_t ino, int fd)
+{
+	struct asock *other = asock_find(t, ino);
+	struct asock **p = bucket(t, s->ino);
+
+	if (other)
+		asock_free(t, other);
+	while (*p != s)
+		p = &(*p)->hash_next;
+	*p = s->hash_next;
+	s->ino = ino;
+	s->fd = fd;
+	s->hash_next = *bucket(t, ino);
+	*bucket(t, ino) = s;
+	list_del(&s->dead_node);
+	t->dead_cnt--;
+	s->is_connect_reported = s->is_free = false;
+	asock_set_state(t, s, ASOCK_IDLE);
 }
 
 const char *asock_state_name(enum asock_state state)

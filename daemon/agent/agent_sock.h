@@ -16,7 +16,7 @@
  *    v                                    v
  *   CONNECTING --> ESTABLISHED --> (freed when the program has closed)
  *    |                  | reset, timeout, worker died
- *    '------ failed ----'--> DEAD: our end is closed, the entry says why
+ *    '------ failed ----'--> DEAD: our end is closed, the entry says why; a new connect(): IDLE
  *
  * A DEAD entry cannot learn that the program closed its end, so those are kept in order of use and
  * the oldest goes when there are more than ASOCK_DEAD_MAX.
@@ -102,6 +102,8 @@ struct asock {
 	bool is_user_bound;
 	bool is_connect_reported; /* a connect() has returned 0 */
 	bool is_fast;             /* the connect() is part of a send: MSG_FASTOPEN */
+	bool is_free;             /* DEAD: connect() may begin anew, agent_again.c */
+	bool is_cloexec;          /* as socket() made it */
 	bool is_kernel_err;       /* DEAD: the pair itself carries the error */
 	uint32_t bound_ifindex;   /* SO_BINDTODEVICE; 0: to none */
 	int32_t so_error;         /* negative errno for SO_ERROR, given once */
@@ -166,6 +168,8 @@ struct asock *asock_find_handle(struct asock_table *t, uint32_t handle);
  * A move to DEAD frees the oldest tombstone when there are too many.
  */
 void asock_set_state(struct asock_table *t, struct asock *s, enum asock_state state);
+/** asock_revive() - a DEAD socket is IDLE, with another pair: @ino of the program's end, @fd ours */
+void asock_revive(struct asock_table *t, struct asock *s, uint64_t ino, int fd);
 /** asock_state_name() - for the log and the operator */
 const char *asock_state_name(enum asock_state state);
 

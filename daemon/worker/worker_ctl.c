@@ -178,6 +178,8 @@ static int on_attach(void *ctx, struct ipc_msg *m)
 		wsock_name(s, b->sock);
 		set_attached_opts(w, s->sock, &b->opts);
 	}
+	if (b->opts.mask & UINT64_C(1) << NS_SO_RCVLOWAT)
+		wsock_lowat(s, b->opts.value[NS_SO_RCVLOWAT]);
 	wsock_attach(s, fd);
 	return 0;
 }
@@ -191,6 +193,8 @@ static int on_setopt(void *ctx, struct ipc_msg *m)
 	worker_begin_turn(w);
 	if (s && b->option == NS_DGRAM_INFO)
 		s->has_info = b->value;
+	if (s && b->option == NS_SO_RCVLOWAT)
+		wsock_lowat(s, b->value);
 	if (s && s->kind == WSOCK_DGRAM && s->sock && b->option == NS_UDP_CORK)
 		wdgram_cork(s, b->value);
 	else if (s && s->sock)
@@ -208,6 +212,8 @@ static int on_getopt(void *ctx, struct ipc_msg *m)
 
 	worker_begin_turn(w);
 	if (s && s->sock) {
+		if (b->option == NS_TCP_INQ)
+			wsock_settle(s); /* the agent counts what is in the pair */
 		res.err = ns_sock_getopt(w->stack, s->sock, (enum ns_sockopt)b->option, &value);
 		res.value = value;
 		if (b->option == NS_TCP_OUTQ || b->option == NS_TCP_OUTQNSD)

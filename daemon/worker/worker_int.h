@@ -43,14 +43,15 @@ struct wsock {
 	uint32_t conn;       /* C; 0: none */
 	int fd;              /* stack's end of the pair, -1: none */
 	enum wsock_kind kind;
-	int err;                /* the connection's end, told when its octets are delivered */
-	bool is_rd_added;       /* in the loop */
-	bool is_wr_added;       /* likewise: the pair is full */
-	bool is_readable;       /* octets or EOF are there as far as we know */
-	bool is_program_done;   /* the program sends no more: FIN was queued */
-	bool is_peer_done;      /* the peer's FIN was shown to the program */
-	bool is_deaf;           /* the program takes no more octets */
-	bool has_urgent;        /* an urgent octet is in the stack's queue, as far as we know */
+	int err;              /* the connection's end, told when its octets are delivered */
+	bool is_rd_added;     /* in the loop */
+	bool is_wr_added;     /* likewise: the pair is full */
+	bool is_readable;     /* octets or EOF are there as far as we know */
+	bool is_program_done; /* the program sends no more: FIN was queued */
+	bool is_peer_done;    /* the peer's FIN was shown to the program */
+	bool is_deaf;         /* the program takes no more octets */
+	bool has_lowat;  /* SO_RCVLOWAT above 1: octets wait in the stack until there are so many */
+	bool has_urgent; /* an urgent octet is in the stack's queue, as far as we know */
 	bool is_urgent_asked;   /* it is next, and with the agent */
 	struct wsock *listener; /* of an accepted connection that waits for ATTACH */
 	struct list pending;    /* LISTEN: connections that wait for ATTACH, by pending_node */
@@ -179,6 +180,10 @@ ns_must_check int worker_conf(struct worker *w, struct plan *plan, int *fds, uin
 int wsock_unread(const struct wsock *s);
 /** wsock_send_urgent() - one octet, urgent, behind all that the program has written. Return: 0, -EAGAIN (no room for all of it), -EPIPE ... */
 ns_must_check int wsock_send_urgent(struct wsock *s, uint8_t octet);
+/** wsock_lowat() - SO_RCVLOWAT of a connection */
+void wsock_lowat(struct wsock *s, int32_t octets);
+/** wsock_settle() - what the stack has and the pair takes is in the pair */
+void wsock_settle(struct wsock *s);
 /** wsock_urgent_done() - the agent has put the urgent octet into the pair (0), or -EAGAIN, or the program takes no more */
 void wsock_urgent_done(struct wsock *s, int err);
 /** wsock_new() - NULL without memory */

@@ -41,7 +41,7 @@
  *
  * Limits: RX_MAX octets a connection and turn from the program, so that one does not starve others.
  *
- * Syscalls: #syscalls worker: readv recvmsg sendmmsg shutdown close epoll_ctl
+ * Syscalls: #syscalls worker: readv recvmsg sendmmsg shutdown getsockopt close epoll_ctl
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -49,6 +49,8 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
+#include <linux/sock_diag.h>
 
 #include "daemon/common/log.h"
 #include "daemon/worker/worker_int.h"
@@ -502,6 +504,37 @@ void wsock_urgent_done(struct wsock *s, int err)
 	wsock_mark_ready(s);
 }
 
+/** is_pair_empty() - the program has read all that it was given */
+static bool is_pair_empty(const struct wsock *s)
+{
+	uint32_t mem[SK_MEMINFO_WMEM_ALLOC + 1];
+	socklen_t len = sizeof(mem);
+
+	return getsockopt(s->fd, SOL_SOCKET, SO_MEMINFO, mem, &len) == 0 && len == sizeof(mem) &&
+	       mem[SK_MEMINFO_WMEM_ALLOC] == 0;
+}
+
+/**
+ * is_held_back() - SO_RCVLOWAT: there is less than the program wants to be woken for
+ *
+ * AF_UNIX heeds it in recv(), but not in poll(). What is in the pair counts, too, and cannot be counted from
+ * here: so only an empty one holds back.
+ */
+static bool is_held_back(const struct wsock *s)
+{
+	int is_enough = 1;
+
+	return !s->has_urgent &&
+	       ns_sock_getopt(s->worker->stack, s->sock, NS_SO_RCVLOWAT, &is_enough) == 0 &&
+	       !is_enough && is_pair_empty(s);
+}
+
+void wsock_lowat(struct wsock *s, int32_t octets)
+{
+	s->has_lowat = octets > 1;
+	wsock_mark_ready(s);
+}
+
 /** pump_down() - what the stack has, as far as the pair takes it */
 static void pump_down(struct wsock *s)
 {
@@ -509,6 +542,8 @@ static void pump_down(struct wsock *s)
 	struct ns_iov iov[IOVS];
 	int n;
 
+	if (ns_unlikely(s->has_lowat) && is_held_back(s))
+		return;
 	while (!s->is_wr_added && !s->is_deaf && !s->is_urgent_asked &&
 	       (n = ns_sock_recv_peek(st, s->sock, iov, IOVS)) > 0) {
 		struct mmsghdr m = { .msg_hdr = { .msg_iov = (struct iovec *)(void *)iov } };
@@ -532,6 +567,12 @@ static void pump_down(struct wsock *s)
 		if (m.msg_len < total)
 			wsock_wait_writable(s);
 	}
+}
+
+void wsock_settle(struct wsock *s)
+{
+	if (s->fd >= 0 && s->kind == WSOCK_OPEN)
+		pump_down(s);
 }
 
 /** is_drained() - the program has all that was received, or will take no more */

@@ -376,6 +376,7 @@ struct tcp_conn { /* NOLINT(clang-analyzer-optin.performance.Padding) */
 	uint8_t eor_cnt;
 	uint32_t sndbuf;
 	uint32_t notsent_lowat;
+	uint32_t rcvlowat; /* octets */
 
 	/* transmission records, see tcp_rtx.c */
 	struct list recs;

@@ -233,6 +233,9 @@ static int set_tcp(struct tcp_conn *c, enum ns_sockopt opt, int value)
 	case NS_TCP_WINDOW_CLAMP:
 		c->wnd_clamp = value > 0 ? ns_max_u((unsigned)value, TCP_BUF_MIN) : UINT32_MAX;
 		return 0;
+	case NS_SO_RCVLOWAT:
+		c->rcvlowat = value > 0 ? (uint32_t)value : 0;
+		return 0;
 	case NS_TCP_NOTSENT_LOWAT:
 		c->notsent_lowat = value > 0 ? (uint32_t)value : UINT32_MAX;
 		return 0;
@@ -352,6 +355,13 @@ static int get_sock(const struct tcp_conn *c, enum ns_sockopt opt, int *ret_valu
 	}
 }
 
+/* linux tcp_epollin_ready(): what is asked for is there, or the peer can or will send no more. */
+static bool is_readable(const struct tcp_conn *c)
+{
+	return bytes_len(&c->rcvq) >= c->rcvlowat || tcp_has(c, TCP_F_FIN_RCVD) ||
+	       !TCP_IN(c->state, TCPF_CAN_RECV) || tcp_rcv_wnd(c) <= c->rcv_mss;
+}
+
 /* IPPROTO_TCP. Return: as tcp_getopt() */
 static int get_tcp(const struct tcp_conn *c, enum ns_sockopt opt, int *ret_value)
 {
@@ -406,6 +416,12 @@ static int get_tcp(const struct tcp_conn *c, enum ns_sockopt opt, int *ret_value
 		return 0;
 	case NS_TCP_OUTQ:
 		*ret_value = outq_of(c);
+		return 0;
+	case NS_TCP_INQ:
+		*ret_value = (int)bytes_len(&c->rcvq);
+		return 0;
+	case NS_SO_RCVLOWAT:
+		*ret_value = is_readable(c);
 		return 0;
 	case NS_TCP_OUTQNSD:
 		*ret_value = (int)tcp_unsent(c) +

@@ -95,6 +95,8 @@ enum ns_sockopt {
 	NS_DGRAM_INFO, /* bool; for the embedder, who wants ns_dgram_rx of each datagram: kept, no effect */
 	NS_TCP_OUTQ, /* get: octets, a FIN counting as one, that the peer has not acknowledged (SIOCOUTQ of Linux) */
 	NS_TCP_OUTQNSD, /* get: those of them that were never sent (SIOCOUTQNSD) */
+	NS_TCP_INQ,     /* get: octets to read (SIOCINQ) */
+	NS_SO_RCVLOWAT, /* octets; get: bool, are so many there, or will no more come (linux tcp_stream_is_readable()) */
 	NS_SOCKOPT_COUNT
 };
 
