@@ -104,6 +104,8 @@ int take_step_may_begin(const struct takeover *t, const char *step)
 	}
 	if (strncmp(at, "kill-", 5) == 0 && strcmp(at + 5, step) == 0)
 		(void)kill(getpid(), SIGKILL);
+	if (strncmp(at, "stop-", 5) == 0 && strcmp(at + 5, step) == 0)
+		(void)kill(getpid(), SIGSTOP);
 	return 0;
 }
 

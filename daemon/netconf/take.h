@@ -19,8 +19,9 @@ struct take_options {
 	const char *netns_path; /* for the journal, NULL if not given */
 	pid_t pid;              /* for the journal, 0 if not known */
 	const char *tap;        /* carry frames over this TAP device, NULL for the link itself */
-	const char *fail_at;    /* tests: fail at this step; "kill-STEP" dies there */
-	bool is_strip;          /* --take=strip */
+	const char *
+		fail_at; /* tests: fail at this step; "kill-STEP" dies there, "stop-STEP" waits for SIGCONT */
+	bool is_strip; /* --take=strip */
 	bool has_gso;
 	bool has_software_gso;
 	bool has_log_packets; /* for the plan, as is has_pcap */

@@ -9,11 +9,11 @@
  *
  * A decoy is no link: what it says of itself (MTU, MAC, GSO limits, up) counts where it differs from how it
  * looked before, and is done to the link it stands for. A link nobody knows has come and is taken as at the
- * start; a decoy that is gone takes its link with it, as a veth would go.
+ * start; a decoy that is gone takes its link with it, as a veth would go, and a link that the host removed its decoy.
  *
- * A link comes first and is configured then, by several programs one after the other, and what is set on it between
- * the look and the move is lost with the move. So it is taken when two looks in a row saw the same
- * (is_settled()), though not later than after SETTLING_LOOKS.
+ * A link comes first and is configured then, by several programs one after the other. It is taken when two looks
+ * in a row saw the same (is_settled()), though not later than after SETTLING_LOOKS, and what is set on it between
+ * the last look and the decoy is set again (take_missed.c).
  *
  * Then the snapshot is the new one, but for the links' own rows: what is given back at the end is what was
  * there last.
@@ -177,15 +177,15 @@ static void decoy_follow(struct takeover *t, size_t i, struct plan_link *l,
 				 rtlink_request(t->kept_ifindex[i], now->flags & IFF_UP, IFF_UP));
 }
 
-/* Up is a link whose decoy and which itself are. */
-static uint32_t flags_of(struct takeover *t, size_t i, uint32_t old, const struct plan_link *now,
-			 const struct plan *kept)
+/* Up is a link whose decoy and which itself are; @l is what is known of the one in row @i. */
+static uint32_t flags_of(const struct takeover *t, size_t i, const struct plan_link *l,
+			 const struct plan_link *now, const struct plan *kept)
 {
-	uint32_t flags = (old & ~(uint32_t)LINK_FLAGS) | (now->flags & LINK_FLAGS);
+	uint32_t flags = (l->flags & ~(uint32_t)LINK_FLAGS) | (now->flags & LINK_FLAGS);
 	uint32_t k = t->rec.how[i] == TAKE_MOVE ? plan_find_ifindex(kept, t->kept_ifindex[i])
 						: PLAN_NO_LINK;
 
-	if (t->rec.how[i] != TAKE_MOVE || take_link_at(t, i)->driver != PLAN_DRIVER_PACKET)
+	if (t->rec.how[i] != TAKE_MOVE || l->driver != PLAN_DRIVER_PACKET)
 		return flags;
 	if (k == PLAN_NO_LINK || !(kept->links[k].flags & IFF_UP))
 		flags &= ~(uint32_t)IFF_UP;
@@ -332,6 +332,15 @@ static void link_gone(struct takeover *t, struct rows *was, size_t i)
 		(void)rtlink_delete(&t->keep, was->kept_ifindex[i]);
 }
 
+/* A link whose host's end was removed is gone, and so goes its decoy, which the next look will miss. */
+static void link_lost(struct takeover *t, size_t i, const struct plan_link *l)
+{
+	log_notice("link %s was removed by the host", l->name);
+	t->kept_ifindex[i] = 0;
+	if (rtlink_delete(&t->ctr, l->ifindex) < 0)
+		log_warnx("the decoy of link %s stays", l->name);
+}
+
 /* The links of @now get the rows they had. Return: how many are new */
 static size_t rows_match(struct takeover *t, struct rows *was, struct snapshot *now,
 			 const struct plan *kept)
@@ -356,8 +365,11 @@ static size_t rows_match(struct takeover *t, struct rows *was, struct snapshot *
 			*l = seen;
 		else if (t->seen[j].ifindex)
 			decoy_follow(t, j, l, &seen);
-		l->flags = flags_of(t, i, l->flags, &seen, kept);
+		l->flags = flags_of(t, j, l, &seen, kept);
 		t->seen[j] = seen;
+		if (t->rec.how[j] == TAKE_MOVE && t->kept_ifindex[j] &&
+		    plan_find_ifindex(kept, t->kept_ifindex[j]) == PLAN_NO_LINK)
+			link_lost(t, j, l);
 	}
 	for (size_t i = 0; i < was->cnt; i++)
 		if (!is_there[i])
@@ -380,7 +392,7 @@ static void flags_say(const struct plan *before, const struct plan *after)
 }
 
 /* Links that came. */
-static int links_take(struct takeover *t, const struct snapshot *now)
+static int links_take(struct takeover *t, const struct snapshot *now, struct take_missed *missed)
 {
 	int r = 0;
 
@@ -402,6 +414,8 @@ static int links_take(struct takeover *t, const struct snapshot *now)
 			continue;
 		if (take_link(t, i) == 0) {
 			log_notice("link %s came and is taken", take_link_at(t, i)->name);
+			if (t->rec.how[i] == TAKE_MOVE)
+				take_missed_replay(t, missed, i);
 			continue;
 		}
 		take_back_link(t, i);
@@ -476,6 +490,7 @@ int takeover_follow(struct takeover *t, bool *ret_is_new)
 	struct plan_diff d = { 0 };
 	struct snapshot now;
 	struct plan kept;
+	struct take_missed missed = { 0 };
 	struct rows *was;
 	size_t new_cnt;
 	int r;
@@ -484,8 +499,11 @@ int takeover_follow(struct takeover *t, bool *ret_is_new)
 	was = calloc(1, sizeof(*was));
 	if (!was)
 		return log_err(-ENOMEM, "cannot follow the container's network");
+	if (t->settling_looks) /* this look may be the last before a link is taken */
+		take_missed_open(t, &missed);
 	r = look(t, &now, &kept);
 	if (r < 0) {
+		take_missed_close(&missed);
 		free(was);
 		return r;
 	}
@@ -497,6 +515,7 @@ int takeover_follow(struct takeover *t, bool *ret_is_new)
 		return 0;
 	}
 	if (!is_settled(t, &now.plan)) {
+		take_missed_close(&missed);
 		plan_done(&kept);
 		snapshot_done(&now);
 		free(was);
@@ -517,7 +536,8 @@ int takeover_follow(struct takeover *t, bool *ret_is_new)
 	/* Rows of links may be others even so, and what is kept by row has moved. */
 	snapshot_adopt(&t->rec.snap, &now);
 	if (r == 0 && *ret_is_new)
-		r = new_cnt ? links_take(t, &now) : journal_update(t->journal, &t->rec);
+		r = new_cnt ? links_take(t, &now, &missed) : journal_update(t->journal, &t->rec);
+	take_missed_close(&missed);
 	plan_diff_done(&d);
 	plan_done(&kept);
 	snapshot_done(&now);

@@ -25,7 +25,8 @@ static inline size_t take_link_cnt(const struct takeover *t)
  * @t:		Takeover
  * @step:	Name of the step that is to begin
  *
- * Return: 0, or -ECANCELED when it shall fail; does not return when the monitor shall die
+ * Return: 0, or -ECANCELED when it shall fail; does not return when the monitor shall die, and late when it shall
+ * wait for SIGCONT
  */
 int take_step_may_begin(const struct takeover *t, const char *step);
 
@@ -87,6 +88,27 @@ int take_link(struct takeover *t, size_t i);
  * @i:		Row; it may be half taken
  */
 void take_back_link(struct takeover *t, size_t i);
+
+/** struct take_missed - hears what is done in the container's namespace; take_missed_open() to _close() */
+struct take_missed {
+	struct nlraw watch;
+	struct nlset heard;
+	bool is_open;
+};
+
+/** take_missed_open() - hear from now on; without a socket nothing is heard, and nothing else happens */
+void take_missed_open(struct takeover *t, struct take_missed *m);
+
+/**
+ * take_missed_replay() - ask again for what others asked for about a link since
+ * @t:		Taken
+ * @m:		Opened before the look
+ * @i:		Row of the link, whose decoy is there
+ */
+void take_missed_replay(struct takeover *t, struct take_missed *m, size_t i);
+
+/** take_missed_close() - release */
+void take_missed_close(struct take_missed *m);
 
 /** take_fd_close() - close if open, set to -1 */
 void take_fd_close(int *fd);

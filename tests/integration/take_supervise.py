@@ -89,6 +89,9 @@ def link_goes(before):
     subprocess.run(["nsenter", keep, "ip", "link", "set", "eth0", "up"], check=True)
     stack_answers("after its link went down and up")
     subprocess.run(["ip", "-n", PEER, "link", "del", "peth1"], check=True)  # and so eth1
+    until(5, "the end of the decoy of a link that was deleted",
+          lambda: "eth1" not in {x["ifname"] for x in view()["link"]})
+    until(5, "the stack without it", lambda: "eth1" not in {x["name"] for x in ask("state")["links"]})
     child.send_signal(signal.SIGTERM)
     end(child, 0, "a link that was deleted")
     carrier_wait()
