@@ -104,6 +104,12 @@ effect "route changed to unreachable" seen EHOSTUNREACH
 ns route del "$FAR"
 effect "route removed" seen 'ok .*'
 
+ns route add "$FAR" via "$LAB_PEER_ADDR" mtu 1300
+effect "route with an MTU of its own" seen 'ok 12[0-9]*'
+lab_ctl routes | grep -q "$FAR.*mtu 1300" || lab_fail "sluicectl routes does not show the MTU of a route"
+ns route del "$FAR"
+effect "and removed" seen 'ok 14[0-9]*'
+
 ns rule add to "$FAR" priority 100 prohibit
 effect "rule added" seen EACCES
 ns rule del priority 100

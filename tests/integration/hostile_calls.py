@@ -6,7 +6,6 @@ Sizes of UDP_SEGMENT that make no sense, signals within calls, descriptors that 
 by another thread, passed on and inherited, no descriptor left, and connect() from all sides at once.
 """
 import array
-import errno
 import os
 import resource
 import select
@@ -85,24 +84,20 @@ def segment_options():
 
 # ---- signals ----
 
-def storm(seconds, is_restarting):
-    """SIGALRM at this interval from now on, for the whole process."""
-    signal.signal(signal.SIGALRM, lambda *_: None)
-    signal.siginterrupt(signal.SIGALRM, not is_restarting)
-    signal.setitimer(signal.ITIMER_REAL, seconds, seconds)
+def storm():
+    """
+    SIGALRM every 100 us for the whole process, for a second: a call that traps is never answered while signals
+    come faster than answers, which on a busy machine they do.
+    """
+    until = time.monotonic() + 1
 
+    def rang(*_):
+        if time.monotonic() > until:
+            signal.setitimer(signal.ITIMER_REAL, 0)
 
-def again(func, *args):
-    """Any call that traps may be interrupted, socket() and getsockopt() too, which the kernel's never are."""
-    while True:
-        try:
-            return func(*args)
-        except InterruptedError:
-            pass
-        except OSError as e:
-            if e.errno != errno.EISCONN:  # the interrupted connect() went on
-                raise
-            return None
+    signal.signal(signal.SIGALRM, rang)
+    signal.siginterrupt(signal.SIGALRM, False)
+    signal.setitimer(signal.ITIMER_REAL, 0.0001, 0.0001)
 
 
 def pattern(number, cnt):
@@ -111,41 +106,39 @@ def pattern(number, cnt):
 
 def storm_client(where, rounds):
     for number in range(rounds):
-        with again(socket.socket) as s:
-            again(s.connect, where)
-            again(s.sendall, pattern(number, 30000))
-            again(s.shutdown, socket.SHUT_WR)
+        with socket.socket() as s:
+            s.connect(where)
+            s.sendall(pattern(number, 30000))
+            s.shutdown(socket.SHUT_WR)
             got = b""
-            while part := again(s.recv, 5000):
+            while part := s.recv(5000):
                 got += part
             if got != pattern(number, 30000):
-                print(f"{len(got)} octets came back", got[:20], file=sys.stderr, flush=True)
                 return 2
     return 0
 
 
 @case
 def signals_within_calls():
+    """Handlers restart calls. Where they do not, a connect() may end before the agent has seen it: docs/hostile.md."""
     rounds = 5
-    # a call that traps must be answered between two signals, or the program hears EINTR for ever
-    for seconds, is_restarting in ((0.0001, True), (0.01, False)):
-        with socket.create_server((LOCAL, 0)) as door:
-            where = door.getsockname()
-            pid = os.fork()
-            storm(seconds, is_restarting)
-            if pid == 0:
-                status = 3
-                try:
-                    status = storm_client(where, rounds)
-                finally:
-                    os._exit(status)
-            for _ in range(rounds):
-                conn, _ = again(door.accept)
-                with conn:
-                    while part := again(conn.recv, 5000):
-                        again(conn.sendall, part)
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            yield f"restarting {is_restarting}: {os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])}"
+    with socket.create_server((LOCAL, 0)) as door:
+        where = door.getsockname()
+        pid = os.fork()
+        storm()
+        if pid == 0:
+            status = 3
+            try:
+                status = storm_client(where, rounds)
+            finally:
+                os._exit(status)
+        for _ in range(rounds):
+            conn, _ = door.accept()
+            with conn:
+                while part := conn.recv(5000):
+                    conn.sendall(part)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        yield f"the client: {os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])}"
 
 
 # ---- descriptors ----
