@@ -15,6 +15,10 @@
 
 #include "tcp/tcp_int.h"
 
+enum {
+	ECHO_MAX_MS = 600000, /* what is older was never ours */
+};
+
 /** tcp_window_in() - SND.WND from a segment, with SND.WL1 and SND.WL2 */
 void tcp_window_in(struct tcp_conn *c, const struct tcp_seg *s)
 {
@@ -84,16 +88,38 @@ static void advance_una(struct tcp_conn *c, struct seq ack, struct tcp_delivered
 	net_confirm(c->t->net, &c->dst, now);
 }
 
-/* RFC 7323 4.1: with timestamps an echo measures what was sent again, too. */
-static uint64_t sample_of(const struct tcp_conn *c, const struct tcp_seg *s,
-			  const struct tcp_delivered *d, struct mono now)
-{
-	uint32_t ms;
+/** struct silence - the timeouts that an acknowledgement ends */
+struct silence {
+	uint16_t cnt;
+	struct mono since; /* the first */
+};
 
-	if (d->rtt_ns || !d->is_una_moved || !tcp_has(c, TCP_F_TS) || s->opt.ts_ecr == 0)
-		return d->rtt_ns;
-	ms = tcp_ts_now(c->ts_off, now) - s->opt.ts_ecr;
-	return ms < 600000 ? ms * NS_PER_MS + 1 : 0;
+/*
+ * An echo that was ours before the first of several timeouts. The answer to the original may have been so late; or
+ * it got lost, and this is the answer to a copy, which is a duplicate and so leaves TS.Recent alone (RFC 7323 4.3).
+ * Then the echo is as old as the silence was long, and says nothing of the path.
+ */
+static bool is_relic(const struct tcp_conn *c, const struct tcp_seg *s, const struct silence *q)
+{
+	return q->cnt > 1 && (int32_t)(s->opt.ts_ecr - tcp_ts_now(c->ts_off, q->since)) < 0;
+}
+
+/* RFC 6298 3, 5.7; RFC 7323 4.1: with timestamps an echo measures what was sent again, too. */
+static void measure(struct tcp_conn *c, const struct tcp_seg *s, const struct tcp_delivered *d,
+		    const struct silence *q, struct mono now)
+{
+	bool has_echo = d->is_una_moved && tcp_has(c, TCP_F_TS) && s->opt.ts_ecr != 0;
+	uint32_t ms = tcp_ts_now(c->ts_off, now) - s->opt.ts_ecr;
+
+	if (d->rtt_ns)
+		tcp_rtt_sample(c, d->rtt_ns);
+	else if (has_echo && is_relic(c, s, q))
+		tcp_rtt_forget(c);
+	else if (has_echo && ms < ECHO_MAX_MS)
+		tcp_rtt_sample(c, ms * NS_PER_MS + 1);
+	else
+		return;
+	c->backoff = 0;
 }
 
 /* RFC 6298 5.2, 5.3; RFC 9293 3.8.6.1 */
@@ -121,8 +147,8 @@ static void ack_octets(struct tcp_conn *c, const struct tcp_seg *s, bool is_late
 				   .is_ece = tcp_ecn_is_echo(c, s) };
 	struct seq una = c->snd_una;
 	uint32_t flight = tcp_flight(c), wnd = c->snd_wnd, delivered = c->meter.delivered;
+	struct silence silence = { c->retries, c->meter.rto_at };
 	uint32_t ce;
-	uint64_t rtt;
 
 	/* "If SND.UNA =< SEG.ACK =< SND.NXT, the send window should be updated": an overtaken one is no news */
 	if (seq_le(una, s->ack) && is_window_newer(c, s, una))
@@ -141,11 +167,7 @@ static void ack_octets(struct tcp_conn *c, const struct tcp_seg *s, bool is_late
 	ce = tcp_accecn_ack(c, s, c->meter.delivered - delivered, is_later);
 	c->meter.delivered_ce += ce;
 	d.is_ece |= ce > 0;
-	rtt = sample_of(c, s, &d, now);
-	if (rtt) {
-		tcp_rtt_sample(c, rtt);
-		c->backoff = 0;
-	}
+	measure(c, s, &d, &silence, now);
 	tcp_tlp_on_ack(c, &d, flight, now);
 	tcp_recovery_on_ack(c, &d, flight, now);
 	restart_timers(c, d.is_una_moved, now);

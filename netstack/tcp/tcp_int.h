@@ -312,6 +312,7 @@ void tcp_recovery_sent(struct tcp_conn *c, bool is_limited);
 
 void tcp_rtt_init(struct tcp_conn *c);
 void tcp_rtt_sample(struct tcp_conn *c, uint64_t rtt_ns);
+void tcp_rtt_forget(struct tcp_conn *c);
 uint64_t tcp_rto_ns(const struct tcp_conn *c);
 
 /* --- tcp_rcv.c ----------------------------------------------------------------------------- */

@@ -53,6 +53,17 @@ void tcp_rtt_sample(struct tcp_conn *c, uint64_t rtt_ns)
 	c->rto_ns = min_ns(c->srtt_ns + max_ns(rto_min_ns(c), 4 * c->rttvar_ns), TCP_RTO_MAX_NS);
 }
 
+/**
+ * tcp_rtt_forget() - RFC 6298 5: after several timeouts SRTT and RTTVAR "are bogus"
+ *
+ * The next sample is a first one (2.2), and until then the timeout is a first one's, too (2.1), unless it was more.
+ */
+void tcp_rtt_forget(struct tcp_conn *c)
+{
+	c->flags &= ~TCP_F_RTT_SEEN;
+	c->rto_ns = max_ns(c->rto_ns, TCP_RTO_INITIAL_NS);
+}
+
 /** tcp_rto_ns() - the timeout with its backoff (RFC 6298 5.5), at most 120 s (2.5) */
 uint64_t tcp_rto_ns(const struct tcp_conn *c)
 {

@@ -253,6 +253,44 @@ START_TEST(tcp_undo_keeps_the_order_of_sending)
 }
 END_TEST
 
+/* Nine timeouts, and then the answer to a copy, which echoes what came before them all. */
+START_TEST(rfc6298_s5_echo_from_before_several_timeouts_is_no_sample)
+{
+	uint64_t srtt;
+
+	flying(&sack_ts, 1, 10);
+	t->core.knobs[NS_KNOB_tcp_mtu_probing] = 0;
+	tcp_timer_stop(conn(t), &conn(t)->pto_timer);
+	srtt = conn(t)->srtt_ns;
+	for (uint64_t ms = 100; stat_of(t, STAT_TCP_RTOS) < 9; ms += 100)
+		at_ms(t, ms);
+	forget_out(t);
+	after_ms(t, 20);
+	acked(1, clock_at(0));
+	ck_assert_uint_eq(stat_of(t, STAT_TCP_UNDO_TS), 1);
+	ck_assert_uint_eq(conn(t)->srtt_ns, srtt);
+	ck_assert_uint_eq(tcp_rto_ns(conn(t)), NS_PER_SEC);
+	expect_out(t, S(.seq = 1 + M, .ack = 1, .len = M));
+	forget_out(t);
+	after_ms(t, 100);
+	acked(2, clock_at(0));
+	ck_assert_uint_eq(conn(t)->srtt_ns,
+			  100 * NS_PER_MS + 1); /* RFC 6298 2.2, as the first of all */
+	ck_assert_uint_eq(conn(t)->rttvar_ns, (100 * NS_PER_MS + 1) / 2);
+	forget_out(t);
+}
+END_TEST
+
+/* One timeout is a delay as any other: its echo counts. */
+START_TEST(rfc7323_s4_1_echo_from_before_one_timeout_is_a_sample)
+{
+	timed_out(&sack_ts, 1, 0);
+	at_ms(t, 400);
+	acked(1, clock_at(0));
+	ck_assert_uint_eq(conn(t)->srtt_ns, 35 * NS_PER_MS + (400 * NS_PER_MS + 1) / 8);
+}
+END_TEST
+
 Suite *undo_suite(void)
 {
 	Suite *s;
@@ -270,5 +308,7 @@ Suite *undo_suite(void)
 	tcase_add_test(tc, rfc5682_s2_1_nothing_new_to_send_is_the_conventional_way);
 	tcase_add_test(tc, rfc5682_s2_1_acknowledgement_of_everything_undoes_nothing);
 	tcase_add_test(tc, tcp_undo_keeps_the_order_of_sending);
+	tcase_add_test(tc, rfc6298_s5_echo_from_before_several_timeouts_is_no_sample);
+	tcase_add_test(tc, rfc7323_s4_1_echo_from_before_one_timeout_is_a_sample);
 	return s;
 }
