@@ -61,6 +61,7 @@ static void send_synack_at(struct tcp_halfopen *h, uint32_t ts_val, struct mono 
 		.flags = TCP_SYN | TCP_ACK,
 		.is_syn_opts = true,
 		.mark = h->l->c->mark,
+		.ifindex = h->l->c->bind.ifindex,
 		.opt = {
 			.mss = h->adv_mss,
 			.has_ts = h->has_ts,
@@ -99,6 +100,7 @@ static void send_ack(struct tcp_halfopen *h, const struct tcp_seg *s, struct mon
 		.wnd = (uint16_t)ns_min_u(h->wnd_edge >> h->rcv_wscale, UINT16_MAX),
 		.flags = TCP_ACK,
 		.mark = h->l->c->mark,
+		.ifindex = h->l->c->bind.ifindex,
 		.opt = {
 			.has_ts = h->has_ts,
 			.ts_val = tcp_ts_now(h->ts_off, now),
@@ -172,6 +174,22 @@ static void halfopen_init(struct tcp_halfopen *h, struct tcp_conn *lc, const str
 	timer_init(&h->timer, tcp_on_synack_timeout);
 }
 
+/* The way to the peer of a connection to @lc: what rules look at is as of any segment of it later (tcp_route_from()). */
+static int route(const struct tcp_conn *lc, const struct ns_endpoint *local,
+		 const struct ns_endpoint *remote, struct dst *ret_d)
+{
+	const struct ns_flow f = { .dst = remote->addr,
+				   .src = local->addr,
+				   .oif = lc->bind.ifindex,
+				   .mark = lc->mark,
+				   .sport = local->port,
+				   .dport = remote->port,
+				   .tos = tcp_ip_opts_of(lc, &remote->addr)->tos,
+				   .proto = 6 };
+
+	return net_route_flow(lc->t->net, &f, ret_d);
+}
+
 /* A new half-open object for the SYN @s. */
 static enum drop halfopen_new(struct tcp_conn *lc, const struct tcp_seg *s, const struct seq *iss,
 			      bool is_granted, struct mono now)
@@ -180,7 +198,7 @@ static enum drop halfopen_new(struct tcp_conn *lc, const struct tcp_seg *s, cons
 	struct tcp_halfopen *h;
 	struct dst d;
 
-	if (net_route(t->net, &s->remote.addr, &s->local.addr, &d) < 0)
+	if (route(lc, &s->local, &s->remote, &d) < 0)
 		return DROP_IP_NO_ROUTE;
 	h = pool_get(&t->halfopen_pool);
 	if (!h)
@@ -216,7 +234,7 @@ static enum drop send_cookie(struct tcp_conn *lc, const struct tcp_seg *s, struc
 
 	if (!tcp_knob(t, NS_KNOB_tcp_syncookies))
 		return DROP_TCP_SYN_QUEUE;
-	if (net_route(t->net, &s->remote.addr, &s->local.addr, &d) < 0)
+	if (route(lc, &s->local, &s->remote, &d) < 0)
 		return DROP_IP_NO_ROUTE;
 	halfopen_init(&h, lc, s, &d);
 	h.has_sack &= h.has_ts;
@@ -279,7 +297,7 @@ static struct tcp_conn *grow_up(const struct tcp_halfopen *h, struct mono now)
 	struct tcp_conn *c;
 	struct dst d;
 
-	if (net_route(t->net, &h->dc.key.remote.addr, &h->dc.key.local.addr, &d) < 0)
+	if (route(l->c, &h->dc.key.local, &h->dc.key.remote, &d) < 0)
 		return NULL;
 	c = tcp_conn_new(t);
 	if (!c)
@@ -338,7 +356,7 @@ static enum drop open_fast(struct tcp_conn *lc, const struct tcp_seg *s, const s
 	struct tcp_conn *c;
 	struct dst d;
 
-	if (net_route(t->net, &s->remote.addr, &s->local.addr, &d) < 0)
+	if (route(lc, &s->local, &s->remote, &d) < 0)
 		return DROP_IP_NO_ROUTE;
 	halfopen_init(&h, lc, s, &d);
 	h.iss = iss ? *iss : tcp_isn(t, &h.dc.key, now);
@@ -384,7 +402,7 @@ static enum drop cookie_in(struct tcp_conn *lc, struct tcp_seg *s, struct mono n
 	}
 	if (is_accept_queue_full(lc->listener))
 		return DROP_TCP_ACCEPT_QUEUE;
-	if (net_route(t->net, &k.remote.addr, &k.local.addr, &d) < 0)
+	if (route(lc, &k.local, &k.remote, &d) < 0)
 		return DROP_IP_NO_ROUTE;
 	halfopen_init(&h, lc, &syn, &d);
 	/* RFC 9768 5.1: a bare acknowledgement tells what was agreed on */

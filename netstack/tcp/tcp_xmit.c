@@ -303,6 +303,7 @@ void tcp_reply(struct tcp *t, struct tcp_emit *e, uint8_t tos, struct mono now)
 	};
 	const struct ns_flow flow = { .dst = e->remote.addr,
 				      .src = e->local.addr,
+				      .oif = e->ifindex,
 				      .mark = e->mark,
 				      .sport = e->local.port,
 				      .dport = e->remote.port,

@@ -26,7 +26,7 @@ static void fill_random(void *ctx, void *buf, size_t len)
 int net_route_flow(struct net *n, const struct ns_flow *flow, struct dst *ret_dst)
 {
 	(void)n;
-	(void)flow;
+	the->asked = *flow;
 	if (the->route_err)
 		return the->route_err;
 	*ret_dst = (struct dst){ .src = ns_addr_v4(RIG_LOCAL),

@@ -92,6 +92,7 @@ struct rig {
 	uint32_t room, gso, mtu, generation;
 	uint32_t pmtu; /* what net_pmtu_learn() was told, 0: nothing; the test forgets it */
 	int route_err, confirms;
+	struct ns_flow asked; /* the last way that was looked for */
 	/* what the program was told */
 	uint32_t told;
 	int told_err;

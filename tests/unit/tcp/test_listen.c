@@ -52,6 +52,34 @@ START_TEST(linux_accept_queue_holds_one_more_than_the_backlog)
 }
 END_TEST
 
+static void ck_asked(uint32_t mark, uint32_t ifindex)
+{
+	ck_assert_uint_eq(t->asked.mark, mark);
+	ck_assert_uint_eq(t->asked.oif, ifindex);
+	ck_assert_uint_eq(t->asked.sport, RIG_PORT);
+	ck_assert_uint_eq(t->asked.dport, 1);
+	ck_assert_uint_eq(t->asked.proto, 6);
+	t->asked = (struct ns_flow){ 0 };
+}
+
+/* A table that only the listener's mark leads to has the way of its SYN-ACKs and of its connections. */
+START_TEST(linux_mark_and_link_of_a_listener_choose_the_way)
+{
+	struct tcp_conn *lc;
+
+	t = rig_listening(1);
+	lc = t->lc;
+	lc->bind.ifindex = 2;
+	ck_assert_int_eq(ops->setopt(lc, NS_SO_MARK, 7), 0);
+	t->iss = 0;
+	ck_assert_int_eq(syn(1), DROP_NONE);
+	ck_asked(7, 2);
+	forget_out(t);
+	ck_assert_int_eq(seg_in_turn(t, S(.seq = 1, .ack = 1, .peer_port = 1)), DROP_NONE);
+	ck_asked(7, 2);
+}
+END_TEST
+
 START_TEST(linux_ack_that_finds_the_queue_full_waits)
 {
 	uint32_t iss[3];
@@ -482,6 +510,7 @@ Suite *listen_suite(void)
 
 	tcase_add_checked_fixture(tc, NULL, teardown);
 	tcase_add_test(tc, linux_accept_queue_holds_one_more_than_the_backlog);
+	tcase_add_test(tc, linux_mark_and_link_of_a_listener_choose_the_way);
 	tcase_add_test(tc, linux_ack_that_finds_the_queue_full_waits);
 	tcase_add_test(tc, linux_abort_on_overflow_resets_who_finds_the_queue_full);
 	tcase_add_test(tc, rfc4987_s3_1_half_open_objects_are_bounded);
