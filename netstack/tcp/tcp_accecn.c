@@ -24,7 +24,7 @@
  * octets only where their segment has room. When what it acknowledged comes again twice, it is blamed and stops.
  *
  * Deviates from RFC 9768 3.2.3.3: full segments of data do not carry it, so that segments of one super-segment stay
- * alike. While the number's middle bit is set, which software that cuts super-segments clears as CWR, octets leave
+ * alike; news of CE, and of much else, goes before them in a bare acknowledgement. While the number's middle bit is set, which software that cuts super-segments clears as CWR, octets leave
  * in single segments.
  *
  * References: RFC 9768 3; linux v6.18 net/ipv4/tcp_input.c tcp_accecn_process(), include/net/tcp_ecn.h.
@@ -254,15 +254,19 @@ uint32_t tcp_accecn_ack(struct tcp_conn *c, const struct tcp_seg *s, uint32_t se
 
 /* --- receiver: what we tell ------------------------------------------------------------------ */
 
+/* 3.2.3.3: what every scheme tells of */
+static bool is_overdue(const struct tcp_accecn *a)
+{
+	return a->r.ce != a->told.ce || a->r.e0 - a->told.e0 >= OPTION_EACH ||
+	       a->r.e1 - a->told.e1 >= OPTION_EACH;
+}
+
 static bool has_changed(const struct tcp_conn *c)
 {
 	const struct tcp_accecn *a = &c->ecn.acc;
 
-	if (a->r.ce != a->told.ce)
-		return true;
-	if (tcp_knob(c->t, NS_KNOB_tcp_ecn_option) == 1)
-		return a->r.e0 - a->told.e0 >= OPTION_EACH || a->r.e1 - a->told.e1 >= OPTION_EACH;
-	return a->r.e0 != a->told.e0 || a->r.e1 != a->told.e1;
+	return is_overdue(a) || (tcp_knob(c->t, NS_KNOB_tcp_ecn_option) > 1 &&
+				 (a->r.e0 != a->told.e0 || a->r.e1 != a->told.e1));
 }
 
 /* 3.2.3.3: the shorter order, without what has never changed; @is_full: all, so that cleared ones show */
@@ -340,6 +344,21 @@ void tcp_accecn_out(struct tcp_conn *c, struct tcp_emit *e, uint32_t len)
 	}
 	a->ce_new = 0;
 	option_out(c, e, len);
+}
+
+/**
+ * tcp_accecn_wants_ack() - is a bare acknowledgement worth it, before full segments that have no room for the option?
+ *
+ * It is when octets came marked, and often enough for the counters not to wrap (3.2.3.3); what it acknowledges makes
+ * it none of the duplicates that RFC 5681 counts.
+ */
+bool tcp_accecn_wants_ack(const struct tcp_conn *c)
+{
+	const struct tcp_accecn *a = &c->ecn.acc;
+
+	return c->ecn.mode == TCP_ECN_ACCURATE && !a->no_option &&
+	       tcp_knob(c->t, NS_KNOB_tcp_ecn_option) && !seq_eq(c->rcv_acked, c->rcv_nxt) &&
+	       tcp_unsent(c) >= c->mss && is_overdue(a);
 }
 
 /** tcp_accecn_is_single() - octets leave in single segments: the number's middle bit would be lost in a super-segment */

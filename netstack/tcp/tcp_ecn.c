@@ -34,6 +34,7 @@ enum {
 	KNOB_ACCURATE = 3, /* from here on agrees to the accurate kind; asks for it */
 	KNOB_ASK_LESS = 4, /* agrees to the accurate, asks for the classic kind */
 	ACC_SYNS = 1,      /* SYNs sent again that still ask */
+	ACC_SYNACKS = 1,   /* SYN-ACKs sent again that still agree to the accurate kind */
 
 	ECN_ECT0 = 2, /* RFC 3168 5 */
 	ECN_CE = 3,   /* RFC 3168 5 */
@@ -71,8 +72,7 @@ enum tcp_ecn_mode tcp_ecn_agree(const struct tcp *t, uint8_t ace)
 	return (ace & ASK_CLASSIC) == ASK_CLASSIC ? TCP_ECN_CLASSIC : TCP_ECN_OFF;
 }
 
-/** tcp_ecn_answer() - bits of a SYN-ACK: @syn_ecn is the code point of the SYN */
-uint8_t tcp_ecn_answer(enum tcp_ecn_mode mode, uint8_t syn_ecn)
+static uint8_t answer(enum tcp_ecn_mode mode, uint8_t syn_ecn)
 {
 	switch (mode) {
 	case TCP_ECN_ACCURATE:
@@ -83,6 +83,30 @@ uint8_t tcp_ecn_answer(enum tcp_ecn_mode mode, uint8_t syn_ecn)
 		break;
 	}
 	return 0;
+}
+
+/**
+ * tcp_ecn_synack_out() - what a SYN-ACK says
+ * @t:		TCP
+ * @mode:	What is agreed on
+ * @syn_ecn:	Code point of the SYN
+ * @retries:	It was sent so often before
+ * @no_option:	A second SYN came: the option of RFC 9768 may be to blame
+ * @e:		Its header, other options are in it
+ *
+ * RFC 9768 3.2.3.2.2: the second goes without the option, the third without the bits: perhaps somebody drops them.
+ *
+ * Return: false: the bits do not say what is agreed on, and nothing is to be sent as ECN-capable
+ */
+bool tcp_ecn_synack_out(const struct tcp *t, enum tcp_ecn_mode mode, uint8_t syn_ecn,
+			uint32_t retries, bool no_option, struct tcp_emit *e)
+{
+	if (mode == TCP_ECN_ACCURATE && retries > ACC_SYNACKS)
+		return false;
+	tcp_emit_ace(e, answer(mode, syn_ecn));
+	if (mode == TCP_ECN_ACCURATE && retries == 0 && !no_option)
+		tcp_accecn_syn_option(t, e);
+	return true;
 }
 
 /** tcp_ecn_enter() - the mode of a connection, once; @syn_ecn is the code point of the SYN */
@@ -118,11 +142,14 @@ void tcp_ecn_answered(struct tcp_conn *c, const struct tcp_seg *s)
  */
 void tcp_ecn_out(struct tcp_conn *c, bool is_new, uint32_t len, struct tcp_emit *e, uint8_t *tos)
 {
-	bool is_synack = (e->flags & TCP_SYN) && c->state != TCP_SYN_SENT;
-
-	if (e->flags & TCP_SYN) {
-		tcp_emit_ace(e,
-			     is_synack ? tcp_ecn_answer(c->ecn.mode, c->ecn.acc.syn_ecn) : ask(c));
+	if (e->flags & TCP_SYN && c->state == TCP_SYN_SENT) {
+		tcp_emit_ace(e, ask(c));
+		return;
+	}
+	if (e->flags & TCP_SYN) { /* of a simultaneous open, or of Fast Open */
+		if (!tcp_ecn_synack_out(c->t, c->ecn.mode, c->ecn.acc.syn_ecn, c->syn_retries,
+					false, e))
+			c->ecn.acc.no_ect = true;
 		return;
 	}
 	if (c->ecn.mode == TCP_ECN_OFF || (e->flags & TCP_RST))

@@ -383,7 +383,8 @@ uint32_t tcp_send_space(const struct tcp_conn *c);
 /* --- tcp_ecn.c ----------------------------------------------------------------------------- */
 
 enum tcp_ecn_mode tcp_ecn_agree(const struct tcp *t, uint8_t ace);
-uint8_t tcp_ecn_answer(enum tcp_ecn_mode mode, uint8_t syn_ecn);
+bool tcp_ecn_synack_out(const struct tcp *t, enum tcp_ecn_mode mode, uint8_t syn_ecn,
+			uint32_t retries, bool no_option, struct tcp_emit *e);
 void tcp_ecn_enter(struct tcp_conn *c, enum tcp_ecn_mode mode, uint8_t syn_ecn);
 void tcp_ecn_answered(struct tcp_conn *c, const struct tcp_seg *s);
 void tcp_ecn_out(struct tcp_conn *c, bool is_new, uint32_t len, struct tcp_emit *e, uint8_t *tos);
@@ -415,6 +416,7 @@ void tcp_accecn_duplicate(struct tcp_conn *c);
 uint32_t tcp_accecn_ack(struct tcp_conn *c, const struct tcp_seg *s, uint32_t segs, bool is_later);
 void tcp_accecn_syn_option(const struct tcp *t, struct tcp_emit *e);
 void tcp_accecn_out(struct tcp_conn *c, struct tcp_emit *e, uint32_t len);
+bool tcp_accecn_wants_ack(const struct tcp_conn *c);
 bool tcp_accecn_is_single(const struct tcp_conn *c);
 void tcp_accecn_info(const struct tcp_conn *c, struct ns_tcp_info *info);
 

@@ -27,8 +27,7 @@
 #include "tcp/tcp_int.h"
 
 enum {
-	ACCURATE_KNOB = 3,    /* tcp_ecn: from here on accurate ECN */
-	ACCURATE_SYNACKS = 1, /* SYN-ACKs sent again that still agree to it */
+	ACCURATE_KNOB = 3, /* tcp_ecn: from here on accurate ECN */
 };
 
 static struct tcp_halfopen *halfopen_of(struct demux_conn *dc)
@@ -74,12 +73,9 @@ static void send_synack_at(struct tcp_halfopen *h, uint32_t ts_val, struct mono 
 		},
 	};
 
-	if (h->retries <= ACCURATE_SYNACKS || h->ecn_mode != TCP_ECN_ACCURATE)
-		tcp_emit_ace(&e, tcp_ecn_answer(h->ecn_mode, h->syn_ecn));
-	else
-		h->no_ect = true; /* RFC 9768 3.2.3.2.2: perhaps somebody drops them */
-	if (h->ecn_mode == TCP_ECN_ACCURATE && h->retries == 0 && !h->no_accecn_option)
-		tcp_accecn_syn_option(tcp_of(h), &e);
+	if (!tcp_ecn_synack_out(tcp_of(h), h->ecn_mode, h->syn_ecn, h->retries, h->no_accecn_option,
+				&e))
+		h->no_ect = true;
 	h->sent_at = now;
 	tcp_reply(tcp_of(h), &e, tcp_ip_opts_of(h->l->c, &e.remote.addr)->tos, now);
 }

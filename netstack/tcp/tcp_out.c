@@ -432,14 +432,21 @@ static enum visit send_octets(struct tcp_conn *c, bool *ret_is_limited, struct m
 	return VISIT_AGAIN;
 }
 
+/* An acknowledgement that says more than octets on their way have room for. */
+static bool has_bare_ack(const struct tcp_conn *c)
+{
+	return (tcp_has(c, TCP_F_ACK_NOW) &&
+		(!list_is_empty(&c->islands) || tcp_has(c, TCP_F_DSACK) ||
+		 c->ecn.acc.is_answer_due)) ||
+	       tcp_accecn_wants_ack(c);
+}
+
 static enum visit visit_open(struct tcp_conn *c, struct mono now)
 {
 	enum visit v = VISIT_DONE;
 	bool is_limited = false;
 
-	if (tcp_has(c, TCP_F_ACK_NOW) &&
-	    (!list_is_empty(&c->islands) || tcp_has(c, TCP_F_DSACK) || c->ecn.acc.is_answer_due) &&
-	    tcp_send_ack(c, now) < 0)
+	if (has_bare_ack(c) && tcp_send_ack(c, now) < 0)
 		return VISIT_BLOCKED;
 	if (TCP_IN(c->state, TCPF_CAN_XMIT)) {
 		if (c->tlp.is_due && serve_tlp(c, &is_limited, now) < 0)

@@ -445,6 +445,55 @@ START_TEST(rfc9768_s3_2_3_3_order_and_length_follow_what_came)
 }
 END_TEST
 
+/* Both directions are full: the option would have no room for as long as that lasts. */
+START_TEST(rfc9768_s3_2_3_3_marks_are_told_before_full_segments)
+{
+	struct sent *o;
+
+	server();
+	conn(t)->cc.cwnd = conn(t)->snd_wnd = 1 << 20;
+	rig_write(t, 4 * RIG_MSS, false);
+	seg_in_turn(t, S(.seq = 1, .ack = 1, .len = RIG_MSS, .ecn = ECT0, .ace = 5));
+	o = take_out(t);
+	ck_assert_uint_gt(o->len, 0); /* ECT(0) alone can wait */
+	ck_assert(!o->opt.accecn.has);
+	forget_out(t);
+	rig_write(t, 4 * RIG_MSS, false);
+	seg_in_turn(t, S(.seq = 1461, .ack = 1, .len = RIG_MSS, .ecn = CE, .ace = 5));
+	o = take_out(t);
+	ck_assert_uint_eq(o->len, 0);
+	ck_assert_uint_eq(o->ack, 2921);
+	ck_assert_uint_eq(o->opt.accecn.v[1], RIG_MSS);
+	o = take_out(t);
+	ck_assert_uint_gt(o->len, 0);
+	ck_assert(!o->opt.accecn.has);
+	ck_assert_uint_eq(o->ace, 6);
+	forget_out(t);
+}
+END_TEST
+
+START_TEST(rfc9768_s3_2_3_2_1_syn_ack_of_a_simultaneous_open_has_the_option)
+{
+	const struct sent *o;
+
+	connecting(3);
+	ck_assert_uint_eq(take_out(t)->ace, ASK);
+	seg_in_turn(t, S(.flags = TCP_SYN, .no_ack = true, .is_syn_opts = true, .mss = RIG_MSS,
+			 .ace = ASK, .ecn = ECT0));
+	o = take_out(t);
+	ck_assert_uint_eq(o->flags & (TCP_SYN | TCP_ACK), TCP_SYN | TCP_ACK);
+	ck_assert_uint_eq(o->ace, 4); /* the SYN came as ECT(0) */
+	ck_assert_uint_eq(o->opt.accecn.cnt, 3);
+	ck_assert_uint_eq(o->opt.accecn.v[0], 1);
+	forget_out(t);
+	after_ms(t, 1000);
+	ck_assert(!take_out(t)->opt.accecn.has);
+	after_ms(t, 2000);
+	ck_assert_uint_eq(take_out(t)->ace, 0); /* 3.2.3.2.2 */
+	ck_assert(conn(t)->ecn.acc.no_ect);
+}
+END_TEST
+
 START_TEST(rfc9768_s3_2_3_3_two_sack_blocks_come_first)
 {
 	struct sent *o = NULL;
@@ -554,6 +603,8 @@ Suite *accecn_suite(void)
 	tcase_add_test(tc, rfc9768_s3_2_3_2_4_cleared_counters_are_ignored);
 	tcase_add_test(tc, rfc9768_s3_2_3_2_5_marks_in_octets_alone_stop_marking);
 	tcase_add_test(tc, rfc9768_s3_2_3_3_order_and_length_follow_what_came);
+	tcase_add_test(tc, rfc9768_s3_2_3_3_marks_are_told_before_full_segments);
+	tcase_add_test(tc, rfc9768_s3_2_3_2_1_syn_ack_of_a_simultaneous_open_has_the_option);
 	tcase_add_test(tc, rfc9768_s3_2_3_3_two_sack_blocks_come_first);
 	tcase_add_test(tc, rfc9768_s3_2_3_2_2_option_that_gets_lost_stops);
 	tcase_add_test(tc, rfc9768_knob_without_option);
