@@ -481,6 +481,7 @@ static int on_knobs(void *ctx, struct ipc_msg *m)
 	if (congestion < 0 || congestion >= NS_CC_COUNT)
 		return -EPROTO;
 	a->socks.congestion = (uint8_t)congestion;
+	a->port_start = IPC_BODY(m, ipc_knobs)->value[NS_KNOB_port_start];
 	return 0;
 }
 
@@ -623,6 +624,7 @@ int agent_main(void)
 	if (child_start(&a.monitor, IPC_AGENT, &init) < 0)
 		return EXIT_FAILURE;
 	params.netns_fd = init.netns_fd;
+	cred_init(&a, init.netns_fd);
 	if (agent_init(&a, &init) < 0 || sandbox_enter(ROLE_AGENT, &params) < 0)
 		return EXIT_FAILURE;
 	if (init.netns_fd >= 0)

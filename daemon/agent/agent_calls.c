@@ -172,6 +172,7 @@ int64_t call_socket(struct agent *a, struct call *c)
 	}
 	if (family == AF_INET6)
 		s->local.addr = s->remote.addr = (struct ns_addr){ 0 };
+	s->opts.uid = cred_uid(a, c);
 	if (!(type & SOCK_NONBLOCK))
 		(void)fcntl(p.program, F_SETFL, 0);
 	/* of a datagram socket the worker watches the pair from the start */
@@ -213,6 +214,8 @@ static int64_t call_bind(struct agent *a, struct call *c, struct asock *s, int f
 	if (s->family == AF_INET6 &&
 	    (ns_addr_is_v4(&addr.ep.addr) ? is_v6only(s) : ns_addr_is_multicast(&addr.ep.addr)))
 		return -EINVAL;
+	if (!cred_may_take_port(a, c, addr.ep.port))
+		return -EACCES;
 	s->op_ep = addr.ep;
 	return op_begin(a, c, s, ASOCK_OP_BIND, HELD_OP);
 }
@@ -428,9 +431,11 @@ int64_t call_setsockopt(struct agent *a, struct call *c, struct asock *s, int fd
 	if (level == IPPROTO_IPV6 && name == IPV6_V6ONLY && s->state != ASOCK_IDLE && !s->dg)
 		return s->family == AF_INET6 ? -EINVAL : -ENOPROTOOPT;
 	if (level == SOL_SOCKET && name == SO_BINDTODEVICE)
-		return device_set_name(a, s, val, len);
+		return device_set_name(a, c, s, val, len);
 	if (level == SOL_SOCKET && name == SO_BINDTOIFINDEX)
-		return device_set_ifindex(a, s, val, len);
+		return device_set_ifindex(a, c, s, val, len);
+	if (!cred_may_set(a, c, level, name, val, len))
+		return -EPERM;
 	r = aopt_set(&s->opts, s->family, level, name, val, len, &res);
 	if (r < 0)
 		return r;

@@ -63,9 +63,10 @@ void device_bind(struct agent *a, struct asock *s, uint32_t ifindex)
 }
 
 /** set() - Return: 0, -ENODEV, -EPERM (bound already: that takes CAP_NET_RAW) */
-static int set(struct agent *a, struct asock *s, uint32_t ifindex, bool is_known)
+static int set(struct agent *a, const struct call *c, struct asock *s, uint32_t ifindex,
+	       bool is_known)
 {
-	if (s->bound_ifindex)
+	if (s->bound_ifindex && !cred_may_rebind(a, c))
 		return -EPERM;
 	if (!is_known)
 		return -ENODEV;
@@ -73,17 +74,19 @@ static int set(struct agent *a, struct asock *s, uint32_t ifindex, bool is_known
 	return 0;
 }
 
-int device_set_name(struct agent *a, struct asock *s, const uint8_t *val, int len)
+int device_set_name(struct agent *a, const struct call *c, struct asock *s, const uint8_t *val,
+		    int len)
 {
 	char name[IFNAMSIZ] = { 0 };
 	uint32_t ifindex;
 
 	memcpy(name, val, (size_t)(len < IFNAMSIZ - 1 ? len : IFNAMSIZ - 1));
 	ifindex = name[0] ? ifindex_of(a, name) : 0;
-	return set(a, s, ifindex, ifindex || !name[0]);
+	return set(a, c, s, ifindex, ifindex || !name[0]);
 }
 
-int device_set_ifindex(struct agent *a, struct asock *s, const uint8_t *val, int len)
+int device_set_ifindex(struct agent *a, const struct call *c, struct asock *s, const uint8_t *val,
+		       int len)
 {
 	int32_t ifindex;
 
@@ -92,7 +95,8 @@ int device_set_ifindex(struct agent *a, struct asock *s, const uint8_t *val, int
 	memcpy(&ifindex, val, sizeof(ifindex));
 	if (ifindex < 0)
 		return -EINVAL;
-	return set(a, s, (uint32_t)ifindex, ifindex == 0 || device_is_there(a, (uint32_t)ifindex));
+	return set(a, c, s, (uint32_t)ifindex,
+		   ifindex == 0 || device_is_there(a, (uint32_t)ifindex));
 }
 
 int64_t device_get_name(const struct agent *a, const struct asock *s, const struct args_mem *mem,

@@ -298,6 +298,8 @@ static int64_t dgram_bind(struct agent *a, struct call *c, struct asock *s, int 
 		return r;
 	if (s->dg->is_bound)
 		return -EINVAL;
+	if (!s->dg->is_ping && !cred_may_take_port(a, c, addr.ep.port))
+		return -EACCES;
 	r = scope_bind(a, s, &addr);
 	if (r < 0)
 		return r;

@@ -22,8 +22,9 @@ struct event_base;
 #define AGENT_HELD_MAX                                                                             \
 	8192u /* calls that wait at once: threads of the container inside accept() and such */
 #define AGENT_STUFFED_MAX                                                                          \
-	2048u             /* sockets with stuffing, AGENT_STUFFING octets of kernel memory each */
-#define AGENT_PIDFDS 256u /* threads whose pidfd is kept, a power of two */
+	2048u /* sockets with stuffing, AGENT_STUFFING octets of kernel memory each */
+#define AGENT_USERNS_MAX 33u  /* linux: user namespaces nest 32 deep */
+#define AGENT_PIDFDS     256u /* threads whose pidfd is kept, a power of two */
 
 /*
  * Program's end until the connection is there: SO_SNDBUF, and how much queued data makes poll() say
@@ -103,6 +104,12 @@ struct agent_link {
 	uint32_t ifindex;
 };
 
+/** struct agent_userns - a user namespace, and who made it */
+struct agent_userns {
+	uint64_t dev, ino;
+	uint32_t owner;
+};
+
 /** struct agent - the role's state */
 struct agent {
 	struct event_base *base;
@@ -126,6 +133,10 @@ struct agent {
 	uint32_t quotes_len; /* octets in quotes of errors that wait */
 	struct agent_link links[PLAN_LINKS_MAX];
 	uint32_t link_cnt;
+	struct agent_userns
+		userns[AGENT_USERNS_MAX]; /* the network namespace's owner, and those above */
+	uint32_t userns_cnt;              /* 0: not known */
+	int32_t port_start;               /* net.ipv4.ip_unprivileged_port_start */
 	int dgram_fd; /* channel of datagrams to the worker; -1 while it is down */
 	bool is_worker_up;
 	int exit_status;
@@ -176,6 +187,8 @@ void call_answer(struct agent *a, const struct call *c, int64_t answer);
 ns_must_check int call_add_fd(struct agent *a, const struct call *c, int fd, bool is_cloexec);
 /** call_program_fd() - our copy of the descriptor the call is about, checked to be @s; or negative errno */
 ns_must_check int call_program_fd(struct agent *a, const struct call *c, const struct asock *s);
+/** thread_ioctl() - of the thread's pidfd. Return: what it says, or negative errno */
+ns_must_check int thread_ioctl(struct agent *a, uint32_t tid, unsigned long request, void *arg);
 /** call_run() - carry out a call (again, when it was deferred) and answer it */
 void call_run(struct agent *a, struct call *c);
 /**
@@ -271,6 +284,22 @@ int64_t inq_ioctl_dgram(struct call *c, int fd);
 /** inq_recvmsg() - recvmsg() of a connected stream, with TCP_CM_INQ when that was asked for; as a handler */
 int64_t inq_recvmsg(struct call *c, struct asock *s, int fd);
 
+/* ---- agent_cred.c ---- */
+
+#define CRED_NO_UID UINT32_MAX /* linux INVALID_UID */
+
+/** cred_init() - before the sandbox: who owns the network namespace @netns_fd (-1: not known) */
+void cred_init(struct agent *a, int netns_fd);
+/** cred_may_rebind() - from one link to another: CAP_NET_RAW */
+bool cred_may_rebind(struct agent *a, const struct call *c);
+/** cred_may_take_port() - bind to it; false: -EACCES */
+bool cred_may_take_port(struct agent *a, const struct call *c, uint16_t port);
+/** cred_may_set() - is the value free for all, or is the caller capable? false: -EPERM */
+bool cred_may_set(struct agent *a, const struct call *c, int level, int name, const uint8_t *val,
+		  int len);
+/** cred_uid() - whose socket it is that the caller makes, in the daemon's user namespace; CRED_NO_UID: not known */
+uint32_t cred_uid(struct agent *a, const struct call *c);
+
 /* ---- agent_device.c ---- */
 
 /** device_init() - the links that programs may name */
@@ -280,8 +309,10 @@ bool device_is_there(const struct agent *a, uint32_t ifindex);
 /** device_bind() - @s hears and speaks by that link alone; 0: by any */
 void device_bind(struct agent *a, struct asock *s, uint32_t ifindex);
 /** device_set_name(), device_set_ifindex() - SO_BINDTODEVICE, SO_BINDTOIFINDEX. Return: 0 or negative errno */
-ns_must_check int device_set_name(struct agent *a, struct asock *s, const uint8_t *val, int len);
-ns_must_check int device_set_ifindex(struct agent *a, struct asock *s, const uint8_t *val, int len);
+ns_must_check int device_set_name(struct agent *a, const struct call *c, struct asock *s,
+				  const uint8_t *val, int len);
+ns_must_check int device_set_ifindex(struct agent *a, const struct call *c, struct asock *s,
+				     const uint8_t *val, int len);
 /** device_get_name() - getsockopt(SO_BINDTODEVICE); as a handler */
 int64_t device_get_name(const struct agent *a, const struct asock *s, const struct args_mem *mem,
 			uint64_t val, uint64_t len_ptr);

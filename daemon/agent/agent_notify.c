@@ -94,25 +94,47 @@ struct args_mem call_mem(struct call *c)
 
 /* ---- descriptors of the thread ---- */
 
-/** thread_fd() - a copy of descriptor @fd of thread @tid. Return: it, or negative errno */
-static int thread_fd(struct agent *a, uint32_t tid, int fd)
+/** pidfd_of() - of thread @tid: the one that is kept, unless @is_fresh. Return: it, or negative errno */
+static int pidfd_of(struct agent *a, uint32_t tid, bool is_fresh)
 {
 	uint32_t slot = tid % AGENT_PIDFDS;
-	int r;
 
-	if (a->pidfds[slot].fd >= 0 && a->pidfds[slot].tid == tid) {
-		r = (int)syscall(SYS_pidfd_getfd, a->pidfds[slot].fd, fd, 0);
-		if (r >= 0 || errno != ESRCH)
-			return r < 0 ? -errno : r;
-	}
+	if (!is_fresh && a->pidfds[slot].fd >= 0 && a->pidfds[slot].tid == tid)
+		return a->pidfds[slot].fd;
 	if (a->pidfds[slot].fd >= 0)
 		close(a->pidfds[slot].fd);
 	a->pidfds[slot].tid = tid;
 	a->pidfds[slot].fd = (int)syscall(SYS_pidfd_open, tid, PIDFD_THREAD);
-	if (a->pidfds[slot].fd < 0)
-		return -errno;
-	r = (int)syscall(SYS_pidfd_getfd, a->pidfds[slot].fd, fd, 0);
-	return r < 0 ? -errno : r;
+	return a->pidfds[slot].fd < 0 ? -errno : a->pidfds[slot].fd;
+}
+
+/** thread_fd() - a copy of descriptor @fd of thread @tid. Return: it, or negative errno */
+static int thread_fd(struct agent *a, uint32_t tid, int fd)
+{
+	int r = -ESRCH;
+
+	for (int is_fresh = 0; r == -ESRCH && is_fresh < 2; is_fresh++) {
+		int pidfd = pidfd_of(a, tid, is_fresh);
+
+		r = pidfd < 0 ? pidfd : (int)syscall(SYS_pidfd_getfd, pidfd, fd, 0);
+		if (pidfd >= 0 && r < 0)
+			r = -errno;
+	}
+	return r;
+}
+
+int thread_ioctl(struct agent *a, uint32_t tid, unsigned long request, void *arg)
+{
+	int r = -ESRCH;
+
+	for (int is_fresh = 0; r == -ESRCH && is_fresh < 2; is_fresh++) {
+		int pidfd = pidfd_of(a, tid, is_fresh);
+
+		r = pidfd < 0 ? pidfd : ioctl(pidfd, request, arg);
+		if (pidfd >= 0 && r < 0)
+			r = -errno;
+	}
+	return r;
 }
 
 /** socket_inode() - 0 when @fd is no socket */

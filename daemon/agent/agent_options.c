@@ -49,12 +49,11 @@ enum kind {
 	K_INT_OR_0, /* likewise, 0 is back to the default */
 	K_SNDBUF,   /* doubled, clamped, never refused */
 	K_RCVBUF,
-	K_PRIORITY, /* int, out of range is -EPERM */
-	K_LINGER,   /* struct linger; kept as seconds, -1: off */
-	K_LINGER2,  /* seconds, negative: -1, clamped to most */
-	K_DEFER,    /* seconds, rounded up to a number of retransmissions */
-	K_CLAMP,    /* octets, raised to CLAMP_MIN */
-	K_QUEUE,    /* a queue length: cut to somaxconn, not negative */
+	K_LINGER,  /* struct linger; kept as seconds, -1: off */
+	K_LINGER2, /* seconds, negative: -1, clamped to most */
+	K_DEFER,   /* seconds, rounded up to a number of retransmissions */
+	K_CLAMP,   /* octets, raised to CLAMP_MIN */
+	K_QUEUE,   /* a queue length: cut to somaxconn, not negative */
 	K_TIMEVAL, /* struct __kernel_old_timeval or __kernel_sock_timeval: both two 64-bit words */
 	K_DEVICE,  /* interface name: agent_device.c */
 	K_COOKIE,  /* 64 bits */
@@ -152,7 +151,10 @@ void aopt_init(struct aopt_values *v)
 
 void aopt_init_dgram(struct aopt_values *v, int protocol)
 {
+	uint32_t uid = v->uid;
+
 	aopt_init(v);
+	v->uid = uid;
 	v->is_dgram = true;
 	v->v[row_idx(row_find(true, SOL_SOCKET, SO_PROTOCOL))] = protocol;
 }
@@ -335,8 +337,6 @@ static int set_int(const struct aopt_values *v, const struct row *r, int32_t val
 		if (val == 0)
 			*ret_val = r->def;
 		return is_in_range || val == 0 ? 0 : -EINVAL;
-	case K_PRIORITY:
-		return is_in_range ? 0 : -EPERM;
 	case K_SNDBUF:
 	case K_RCVBUF:
 		*ret_val = buffer_size(val, r->kind == K_SNDBUF ? SNDBUF_MIN : RCVBUF_MIN);
@@ -543,6 +543,10 @@ int aopt_get(const struct aopt_values *v, int family, int level, int name, int r
 void aopt_opts(const struct aopt_values *v, struct ipc_opts *ret_opts)
 {
 	memset(ret_opts, 0, sizeof(*ret_opts));
+	if (v->uid) {
+		ret_opts->mask = UINT64_C(1) << NS_SO_UID;
+		ret_opts->value[NS_SO_UID] = (int32_t)v->uid;
+	}
 	for (size_t i = 0; i < NS_ARRAY_LEN(rows); i++) {
 		if (rows[i].option == NONE || v->v[i] == rows[i].def ||
 		    !row_applies(v->is_dgram, &rows[i]))

@@ -25,6 +25,7 @@ struct aopt_values {
 	int32_t v[AOPT_ROWS_MAX]; /* by row */
 	uint64_t rcv_timeout_ns;  /* 0: none */
 	uint64_t snd_timeout_ns;
+	uint32_t uid; /* whose socket it is */
 	bool is_dgram;
 	bool is_tstamping_new; /* it is told as SCM_TIMESTAMPING_NEW */
 	uint8_t congestion;    /* enum ns_cc while the program has named none */
@@ -50,7 +51,7 @@ struct aopt_result {
 
 /** aopt_init() - all options of a stream socket at their defaults */
 void aopt_init(struct aopt_values *v);
-/** aopt_init_dgram() - likewise of a datagram socket */
+/** aopt_init_dgram() - likewise of a datagram socket, after aopt_init(); the user stays */
 void aopt_init_dgram(struct aopt_values *v, int protocol);
 
 /**

@@ -83,6 +83,7 @@ struct plan_link {
 	uint8_t vnet_hdr_len;  /* 0, 10 or 12 octets in front of every frame */
 	bool has_uso;          /* with PLAN_GSO_HW: datagrams of UDP_SEGMENT, too */
 	bool has_software_gso; /* what a link falls back to when hardware GSO is refused */
+	uint32_t group;        /* IFLA_GROUP */
 	uint8_t rp_filter;     /* net.ipv4.conf.NAME.rp_filter: 0, 1 strict, 2 loose */
 	uint32_t tun_offload;  /* TUN_F_* the TAP accepted, what the peer may send us */
 };
@@ -133,7 +134,11 @@ struct plan_rule {
 	uint8_t tos;
 	uint8_t ip_proto;
 	bool is_inverted;
-	bool is_partial; /* it has selectors that are not here (uid, interface group, tunnel, VRF): not used */
+	bool is_partial; /* it has selectors that are not here (tunnel, VRF, flow label, masks of ports): not used */
+	bool has_dscp;
+	uint8_t dscp, dscp_mask; /* 6 bits */
+	bool has_uid;
+	bool has_suppress_group;
 	bool has_suppress_len;
 	uint8_t suppress_len; /* answers with a prefix this long or shorter do not count */
 	uint32_t priority;    /* lower is looked at first */
@@ -142,6 +147,8 @@ struct plan_rule {
 	uint32_t table;
 	uint32_t fwmark;
 	uint32_t fwmask;
+	uint32_t uid_min, uid_max; /* as the daemon's user namespace has them */
+	uint32_t suppress_group;   /* answers over a link of this group do not count */
 	struct plan_ip dst;
 	struct plan_ip src;
 	char iif[PLAN_NAME_MAX];

@@ -287,7 +287,8 @@ static bool link_differs(const struct plan_link *a, const struct plan_link *b)
 	       memcmp(a->mac, b->mac, sizeof(a->mac)) != 0 ||
 	       (a->flags & LINK_FLAGS) != (b->flags & LINK_FLAGS) ||
 	       a->gso_max_size != b->gso_max_size || a->gso_ipv4_max_size != b->gso_ipv4_max_size ||
-	       a->gso_max_segs != b->gso_max_segs || a->rp_filter != b->rp_filter;
+	       a->gso_max_segs != b->gso_max_segs || a->rp_filter != b->rp_filter ||
+	       a->group != b->group;
 }
 
 static int links_gone(const struct plan *old, const struct plan *new, struct plan_diff *d)

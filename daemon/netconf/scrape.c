@@ -52,6 +52,9 @@
 #define ATTR_GSO_IPV4_MAX_SIZE 63 /* IFLA_GSO_IPV4_MAX_SIZE, linux 6.3 */
 #define ATTR_SPORT_MASK        28 /* FRA_SPORT_MASK, linux 6.15 */
 #define ATTR_DPORT_MASK        29
+#define ATTR_DSCP              25 /* FRA_DSCP, linux 6.13 */
+#define ATTR_DSCP_MASK         30 /* linux 6.15 */
+#define DSCP_MAX               63
 
 /* Without the kernel's word: what every device took before these attributes existed. */
 #define LEGACY_GSO_MAX_SIZE 65536u
@@ -295,6 +298,7 @@ static void link_to_plan(struct nl_object *obj, void *arg)
 	l->flags = rtnl_link_get_flags(link);
 	l->type = rtnl_link_get_arptype(link);
 	l->mtu = rtnl_link_get_mtu(link);
+	l->group = rtnl_link_get_group(link);
 	if (mac && nl_addr_get_len(mac) == 6)
 		memcpy(l->mac, nl_addr_get_binary_addr(mac), 6);
 	l->gso_max_size = rtnl_link_get_gso_max_size(link, &num) == 0 ? num : LEGACY_GSO_MAX_SIZE;
@@ -407,17 +411,50 @@ static bool rule_is_partial(const struct nlmsghdr *nlh)
 	{
 		int type = nla_type(a);
 
-		if (type == FRA_TUN_ID || type == FRA_SUPPRESS_IFGROUP || type == FRA_L3MDEV ||
-		    type == FRA_UID_RANGE)
+		if (type == FRA_TUN_ID || type == FRA_L3MDEV)
 			return true;
 		if (type == ATTR_SPORT_MASK || type == ATTR_DPORT_MASK) {
 			if (is_mask_partial(a))
 				return true;
-		} else if (type > FRA_DPORT_RANGE) {
-			return true; /* DSCP, flow label, what is to come */
+		} else if (type > FRA_DPORT_RANGE && type != ATTR_DSCP && type != ATTR_DSCP_MASK) {
+			return true; /* flow label, what is to come */
 		}
 	}
 	return false;
+}
+
+static const struct nlattr *rule_attr(const struct nlmsghdr *nlh, int type, int len)
+{
+	const struct nlattr *a = nlmsg_find_attr((struct nlmsghdr *)(uintptr_t)nlh,
+						 sizeof(struct fib_rule_hdr), type);
+
+	return a && nla_len(a) == len ? a : NULL;
+}
+
+/* What libnl does not know of a rule. */
+static void rule_more(const struct nlmsghdr *nlh, struct plan_rule *r)
+{
+	struct fib_rule_uid_range uid;
+	const struct nlattr *a = rule_attr(nlh, FRA_UID_RANGE, sizeof(uid));
+
+	if (a) {
+		memcpy(&uid, nla_data(a), sizeof(uid));
+		r->has_uid = true;
+		r->uid_min = uid.start;
+		r->uid_max = uid.end;
+	}
+	a = rule_attr(nlh, ATTR_DSCP, sizeof(uint8_t));
+	if (a) {
+		r->has_dscp = true;
+		r->dscp = nla_get_u8(a) & DSCP_MAX;
+		a = rule_attr(nlh, ATTR_DSCP_MASK, sizeof(uint8_t)); /* linux 6.15 */
+		r->dscp_mask = a ? nla_get_u8(a) & DSCP_MAX : DSCP_MAX;
+	}
+	r->suppress_group =
+		u32_attr(nlh, sizeof(struct fib_rule_hdr), FRA_SUPPRESS_IFGROUP, UINT32_MAX);
+	r->has_suppress_group = r->suppress_group != UINT32_MAX;
+	if (!r->has_suppress_group)
+		r->suppress_group = 0;
 }
 
 static void rule_extras(struct rtnl_rule *rule, const struct nlmsghdr *nlh, struct plan_rule *r)
@@ -427,6 +464,7 @@ static void rule_extras(struct rtnl_rule *rule, const struct nlmsghdr *nlh, stru
 	uint16_t min, max;
 
 	r->is_partial = rule_is_partial(nlh);
+	rule_more(nlh, r);
 	r->has_suppress_len = suppress <= 128;
 	r->suppress_len = r->has_suppress_len ? (uint8_t)suppress : 0;
 	r->target = r->action == FR_ACT_GOTO ? rtnl_rule_get_goto(rule) : 0;

@@ -172,6 +172,13 @@ static void decoy_follow(struct takeover *t, size_t i, struct plan_link *l,
 		l->gso_max_segs = now->gso_max_segs;
 	if (now->rp_filter != seen->rp_filter)
 		l->rp_filter = now->rp_filter;
+	if (now->group != seen->group) {
+		r = is_moved ? real_set(t, i, IFLA_GROUP, &now->group, sizeof(now->group)) : 0;
+		if (r < 0)
+			log_warn(r, "cannot set the group of link %s", l->name);
+		else
+			l->group = now->group;
+	}
 	if (is_moved && l->driver == PLAN_DRIVER_PACKET && ((now->flags ^ seen->flags) & IFF_UP))
 		(void)nlraw_send(&t->keep,
 				 rtlink_request(t->kept_ifindex[i], now->flags & IFF_UP, IFF_UP));

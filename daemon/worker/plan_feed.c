@@ -8,7 +8,7 @@
  * bring none but their local one. That one the stack makes even when the plan lacks it: of an IPv6
  * address that is still being checked for duplicates the kernel has no local route yet.
  *
- * What the stack cannot use (proxies, links that are not carried, rules by uid ...) is refused here;
+ * What the stack cannot use (proxies, links that are not carried, rules by tunnel ...) is refused here;
  * the plan keeps it for the container's namespace.
  */
 #include "daemon/worker/plan_feed.h"
@@ -126,6 +126,14 @@ static int feed_rule(const struct plan_feed *f, const struct plan *p, uint32_t i
 		.dport_max = (uint16_t)pr->dport_max,
 		.has_suppress_len = pr->has_suppress_len,
 		.suppress_len = pr->suppress_len,
+		.has_suppress_group = pr->has_suppress_group,
+		.suppress_group = pr->suppress_group,
+		.has_dscp = pr->has_dscp,
+		.dscp = pr->dscp,
+		.dscp_mask = pr->dscp_mask,
+		.has_uid = pr->has_uid,
+		.uid_min = pr->uid_min,
+		.uid_max = pr->uid_max,
 	};
 
 	if (pr->is_partial || !rule_action(pr->action, &r.action))

@@ -165,6 +165,7 @@ static struct ns_link_config link_config(const struct plan_link *pl)
 {
 	struct ns_link_config c = { .ifindex = pl->ifindex,
 				    .mtu = pl->mtu,
+				    .group = pl->group,
 				    .is_up = pl->flags & IFF_UP,
 				    .is_noarp = pl->flags & IFF_NOARP,
 				    .is_multicast = pl->flags & IFF_MULTICAST,

@@ -144,6 +144,11 @@ static void say_selectors(struct line *l, const struct ns_rule *r)
 		say(l, " tos 0x%02x", r->tos);
 	if (r->fwmark || r->fwmask)
 		say(l, " fwmark 0x%x/0x%x", r->fwmark, r->fwmask);
+	if (r->has_dscp)
+		say(l, r->dscp_mask == 63 ? " dscp %u" : " dscp 0x%02x/0x%02x", r->dscp,
+		    r->dscp_mask);
+	if (r->has_uid)
+		say(l, " uidrange %u-%u", r->uid_min, r->uid_max);
 	if (r->iif[0])
 		say(l, " iif %s", r->iif);
 	if (r->oif[0])
@@ -178,6 +183,8 @@ static void rule_line(void *ctx, const struct ns_rule *r)
 		say(&l, "%s", actions[r->action]);
 	if (r->has_suppress_len)
 		say(&l, " suppress_prefixlength %u", r->suppress_len);
+	if (r->has_suppress_group)
+		say(&l, " suppress_ifgroup %u", r->suppress_group);
 	to->fn(to->ctx, l.buf);
 }
 
@@ -219,6 +226,20 @@ static int number_parse(const char *text, unsigned long most, unsigned long *ret
 	return errno || *end || end == text || *ret > most ? -EINVAL : 0;
 }
 
+static int proto_parse(const char *text, uint8_t *ret)
+{
+	unsigned long num;
+	int r = 0;
+
+	if (strcmp(text, "tcp") == 0)
+		*ret = IPPROTO_TCP;
+	else if (strcmp(text, "udp") == 0)
+		*ret = IPPROTO_UDP;
+	else if ((r = number_parse(text, UINT8_MAX, &num)) == 0)
+		*ret = (uint8_t)num;
+	return r;
+}
+
 /* One pair of words. */
 static int word_parse(const struct worker *w, const char *key, const char *value, struct ns_flow *f)
 {
@@ -234,6 +255,20 @@ static int word_parse(const struct worker *w, const char *key, const char *value
 	if (strcmp(key, "mark") == 0) {
 		r = number_parse(value, UINT32_MAX, &num);
 		f->mark = (uint32_t)num;
+		return r;
+	}
+	if (strcmp(key, "uid") == 0) {
+		r = number_parse(value, UINT32_MAX, &num);
+		f->uid = (uint32_t)num;
+		return r;
+	}
+	if (strcmp(key, "ipproto") == 0) {
+		r = proto_parse(value, &f->proto);
+		return r;
+	}
+	if (strcmp(key, "sport") == 0 || strcmp(key, "dport") == 0) {
+		r = number_parse(value, UINT16_MAX, &num);
+		*(*key == 's' ? &f->sport : &f->dport) = (uint16_t)num;
 		return r;
 	}
 	if (strcmp(key, "tos") == 0) {

@@ -408,6 +408,7 @@ void link_set_config(struct link *l, const struct ns_link_config *config)
 	l->config.is_noarp = config->is_noarp;
 	l->config.is_multicast = config->is_multicast;
 	l->config.rp_filter = config->rp_filter;
+	l->config.group = config->group;
 	set_limits(l, config->gso_max_size, config->gso_max_segs);
 }
 

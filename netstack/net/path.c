@@ -222,6 +222,7 @@ int path_flow(const struct net *n, const struct ns_flow *flow, struct route_flow
 				.oif = RULE_NO_LINK,
 				.iif = LINK_LOOP_ID,
 				.mark = flow->mark,
+				.uid = flow->uid,
 				.sport = flow->sport,
 				.dport = flow->dport,
 				.tos = flow->tos,

@@ -13,6 +13,7 @@
 #include "net/net_int.h"
 #include "net/path.h"
 #include "net/route_in.h"
+#include "wire/ip4.h"
 
 static void fill(const struct net *n, const struct path *p, struct ns_route_answer *ret)
 {
@@ -69,6 +70,10 @@ int net_find_route(const struct net *n, const struct ns_flow *flow,
 
 	if (err < 0)
 		return err;
+	if (f.iif != LINK_LOOP_ID && !ns_addr_is_v4(&f.dst))
+		f.uid = UINT32_MAX; /* the kernel's question has no user; a packet's is 0 */
+	if (f.proto == 0 && ns_addr_is_v4(&f.dst))
+		f.proto = IP_PROTO_UDP; /* linux inet_rtm_getroute(): when nothing else was asked */
 	if (f.iif != LINK_LOOP_ID)
 		return find_input(n, &f, ret_answer);
 	err = path_find(n, &f, &p);

@@ -148,8 +148,9 @@ static enum drop check_source4(const struct net *n, const struct route_flow *f,
 	if (mode || n->rules.is_custom[0] || n->routes.odd_cnt)
 		return check_way_back(n, f, l, mode);
 	r = route_find_local(&n->routes, &f->src);
-	return r && route_needs_link(r) && r->type != NS_ROUTE_UNICAST ? DROP_IP4_BAD_SRC
-								       : DROP_NONE;
+	if (!r || !route_needs_link(r) || r->type == NS_ROUTE_UNICAST)
+		return DROP_NONE;
+	return r->tos ? check_way_back(n, f, l, mode) : DROP_IP4_BAD_SRC;
 }
 
 /* ---- is it ours? ---- */
@@ -164,7 +165,7 @@ static uint8_t type_of(const struct net *n, const struct route_flow *f, int *ret
 	if (ns_likely(!n->rules.is_custom[is_v6])) {
 		const struct ns_route *r = route_find_local(&n->routes, &f->dst);
 
-		if (r && (r->type == NS_ROUTE_LOCAL || r->type == NS_ROUTE_BROADCAST))
+		if (r && !r->tos && (r->type == NS_ROUTE_LOCAL || r->type == NS_ROUTE_BROADCAST))
 			return r->type;
 	}
 	*ret_err = route_select(n, f, &hit);

@@ -340,15 +340,23 @@ static int rule_error(const struct ns_rule *r)
 	return -EINVAL;
 }
 
+/* linux fib4_rule_suppress(), fib6_rule_suppress(): as if the table had no answer */
+static bool is_suppressed(const struct net *n, const struct ns_rule *r, const struct route_hit *hit)
+{
+	const struct ns_nexthop *h = r->is_v6 ? hit->hop : &hit->route->r.nexthops[0];
+
+	if (r->has_suppress_len && hit->route->r.prefix_len <= r->suppress_len)
+		return true;
+	return r->has_suppress_group && n->links[h->link_id]->config.group == r->suppress_group;
+}
+
 static int ask_table(const struct net *n, const struct route_flow *f, const struct ns_rule *r,
 		     struct route_hit *ret_hit)
 {
 	int err = ns_addr_is_v4(&f->dst) ? table_find4(n, f, r->table, ret_hit)
 					 : table_find6(n, f, r->table, ret_hit);
 
-	if (err == 0 && r->has_suppress_len && ret_hit->route->r.prefix_len <= r->suppress_len)
-		return -EAGAIN;
-	return err;
+	return err == 0 && is_suppressed(n, r, ret_hit) ? -EAGAIN : err;
 }
 
 /**

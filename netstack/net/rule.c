@@ -23,6 +23,8 @@
 enum {
 	TOS_MASK_V4 = 0x1c, /* linux IPTOS_RT_MASK */
 	TOS_MASK_V6 = 0xfc,
+	DSCP_SHIFT = 2,
+	DSCP_MAX = 63,
 };
 
 static struct list *list_of(struct rules *rs, bool is_v6)
@@ -85,7 +87,9 @@ static bool is_sane(const struct ns_rule *r)
 		return false;
 	if (!memchr(r->iif, '\0', sizeof(r->iif)) || !memchr(r->oif, '\0', sizeof(r->oif)))
 		return false;
-	if (r->sport_min > r->sport_max || r->dport_min > r->dport_max)
+	if (r->sport_min > r->sport_max || r->dport_min > r->dport_max ||
+	    (r->has_uid && r->uid_min > r->uid_max) || r->dscp > DSCP_MAX ||
+	    r->dscp_mask > DSCP_MAX)
 		return false;
 	return r->action != NS_RULE_GOTO || r->target > r->priority;
 }
@@ -151,7 +155,11 @@ static bool is_same(const struct ns_rule *a, const struct ns_rule *b)
 	       a->fwmask == b->fwmask && a->sport_min == b->sport_min &&
 	       a->sport_max == b->sport_max && a->dport_min == b->dport_min &&
 	       a->dport_max == b->dport_max && a->has_suppress_len == b->has_suppress_len &&
-	       a->suppress_len == b->suppress_len;
+	       a->suppress_len == b->suppress_len && a->has_dscp == b->has_dscp &&
+	       a->dscp == b->dscp && a->dscp_mask == b->dscp_mask && a->has_uid == b->has_uid &&
+	       a->uid_min == b->uid_min && a->uid_max == b->uid_max &&
+	       a->has_suppress_group == b->has_suppress_group &&
+	       a->suppress_group == b->suppress_group;
 }
 
 /** rule_del() - ns_stack_del_rule(): 0, -ENOENT */
@@ -253,6 +261,10 @@ static bool does_match(const struct rule *rule, const struct route_flow *f)
 	if (r->to_len && !is_in(&f->dst, &r->to, r->to_len, r->is_v6))
 		return false;
 	if (r->tos && r->tos != (f->tos & (r->is_v6 ? TOS_MASK_V6 : TOS_MASK_V4)))
+		return false;
+	if (r->has_dscp && ((f->tos >> DSCP_SHIFT ^ r->dscp) & r->dscp_mask))
+		return false;
+	if (r->has_uid && (f->uid < r->uid_min || f->uid > r->uid_max))
 		return false;
 	if (r->proto && r->proto != f->proto)
 		return false;

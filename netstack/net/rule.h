@@ -36,7 +36,7 @@ struct route_flow {
 	struct ns_addr src; /* any: not chosen yet */
 	uint32_t oif,
 		iif; /* link ids; RULE_NO_LINK: any. What we send ourselves comes by LINK_LOOP_ID */
-	uint32_t mark;
+	uint32_t mark, uid;
 	uint16_t sport, dport; /* host byte order */
 	uint8_t tos, proto;
 	bool is_oif_strict; /* IPv6: no other link than @oif will do */

@@ -61,6 +61,7 @@ static void send_synack_at(struct tcp_halfopen *h, uint32_t ts_val, struct mono 
 		.is_syn_opts = true,
 		.mark = h->l->c->mark,
 		.ifindex = h->l->c->bind.ifindex,
+		.uid = h->l->c->uid,
 		.opt = {
 			.mss = h->adv_mss,
 			.has_ts = h->has_ts,
@@ -97,6 +98,7 @@ static void send_ack(struct tcp_halfopen *h, const struct tcp_seg *s, struct mon
 		.flags = TCP_ACK,
 		.mark = h->l->c->mark,
 		.ifindex = h->l->c->bind.ifindex,
+		.uid = h->l->c->uid,
 		.opt = {
 			.has_ts = h->has_ts,
 			.ts_val = tcp_ts_now(h->ts_off, now),
@@ -276,6 +278,7 @@ static void inherit(struct tcp_conn *c, const struct tcp_conn *lc)
 	c->pace.max_rate = lc->pace.max_rate;
 	c->user_mss = lc->user_mss;
 	c->mark = lc->mark;
+	c->uid = lc->uid;
 	memcpy(c->ip_opts, lc->ip_opts, sizeof(c->ip_opts));
 	c->keepidle_ns = lc->keepidle_ns;
 	c->keepintvl_ns = lc->keepintvl_ns;

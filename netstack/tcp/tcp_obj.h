@@ -364,7 +364,7 @@ struct tcp_conn { /* NOLINT(clang-analyzer-optin.performance.Padding) */
 	uint32_t mss; /* payload octets of a full segment now */
 	struct tcp_mtup mtup;
 	struct tcp_ip_opts ip_opts[2]; /* of IPv4 and IPv6: tcp_ip_opts_of() */
-	uint32_t mark;                 /* SO_MARK: routing rules look at it */
+	uint32_t mark, uid;            /* SO_MARK, NS_SO_UID: routing rules look at them */
 
 	/* sending */
 	struct seq iss, snd_una, snd_nxt, snd_wl1, snd_wl2, snd_fin;

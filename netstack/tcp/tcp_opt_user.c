@@ -170,6 +170,10 @@ static int set_sock(struct tcp_conn *c, enum ns_sockopt opt, int value)
 	case NS_IPV6_TCLASS:
 		c->ip_opts[opt == NS_IPV6_TCLASS].tos = (uint8_t)(value & 0xfc);
 		return 0;
+	case NS_SO_UID:
+		c->uid = (uint32_t)value;
+		c->dst.generation--;
+		return 0;
 	case NS_SO_MARK:
 		c->mark = (uint32_t)value;
 		c->dst.generation--; /* rules may send it elsewhere */
@@ -330,6 +334,9 @@ static int get_sock(const struct tcp_conn *c, enum ns_sockopt opt, int *ret_valu
 	case NS_SO_PRIORITY_TOS:
 	case NS_IPV6_TCLASS:
 		*ret_value = c->ip_opts[opt == NS_IPV6_TCLASS].tos;
+		return 0;
+	case NS_SO_UID:
+		*ret_value = (int)c->uid;
 		return 0;
 	case NS_SO_MARK:
 		*ret_value = (int)c->mark;

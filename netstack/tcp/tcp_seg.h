@@ -99,7 +99,7 @@ struct tcp_emit {
 	bool ae;             /* RFC 9768 3.1.1 */
 	struct tcp_opts opt; /* SYN options are only written with @is_syn_opts */
 	bool is_syn_opts;
-	uint32_t mark,
+	uint32_t mark, uid,
 		ifindex; /* of the socket it is for: nothing on the wire, tcp_reply() routes by them */
 };
 

@@ -89,6 +89,7 @@ struct udp_sock {
 	uint16_t gso_size;        /* UDP_SEGMENT: octets; 0: off */
 	uint32_t rcvbuf;          /* octets of charge */
 	uint32_t mark;            /* SO_MARK */
+	uint32_t uid;             /* NS_SO_UID */
 	int sndbuf;
 	bool is_broadcast, is_no_check, has_info, is_gro;
 	bool is_corked; /* UDP_CORK */
@@ -109,6 +110,7 @@ static inline struct ns_flow udp_flow(const struct udp_sock *s, const struct ns_
 				 .src = *src,
 				 .oif = ifindex,
 				 .mark = s->mark,
+				 .uid = s->uid,
 				 .sport = s->bind.local.port,
 				 .dport = to->port,
 				 .tos = tos,

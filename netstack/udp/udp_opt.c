@@ -127,6 +127,10 @@ static int set_other(struct udp_sock *s, enum ns_sockopt opt, int value)
 		s->mark = (uint32_t)value;
 		return 0;
 	}
+	if (opt == NS_SO_UID) {
+		s->uid = (uint32_t)value;
+		return 0;
+	}
 	if (opt == NS_SO_SNDBUF) {
 		s->sndbuf =
 			value; /* nothing of ours waits to be sent: the link's queue is the limit */
@@ -177,6 +181,8 @@ static int get_other(struct udp_sock *s, enum ns_sockopt opt, int *ret_value)
 		*ret_value = (int)s->rcvbuf;
 	else if (opt == NS_SO_MARK)
 		*ret_value = (int)s->mark;
+	else if (opt == NS_SO_UID)
+		*ret_value = (int)s->uid;
 	else if (opt == NS_SO_SNDBUF)
 		*ret_value = s->sndbuf;
 	else

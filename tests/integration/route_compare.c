@@ -263,6 +263,8 @@ static void draw_rule_selectors(struct text *t, bool is_v6)
 		say(t, " dport %u-%u", 80 * below(2), 80 + 10 * below(3));
 	if (one_in(10))
 		say(t, " sport %u", 1000 + below(2));
+	if (one_in(8))
+		say(t, " uidrange %u-%u", below(2), 1 + below(3));
 }
 
 static void draw_rule(struct text *t, bool is_v6)
@@ -286,7 +288,8 @@ static void draw_rule(struct text *t, bool is_v6)
 		say(t, " goto %u\n", priority + 95);
 		break;
 	case 4:
-		say(t, " table %u suppress_prefixlength %u\n", draw_table(), below(3) * 12);
+		say(t, " table %u suppress_%s %u\n", draw_table(),
+		    one_in(3) ? "ifgroup" : "prefixlength", below(3) * 12);
 		break;
 	default:
 		say(t, " table %u\n", draw_table());
@@ -319,7 +322,7 @@ static void draw_links(struct text *t)
 		    i, i + 1, i + 1, i + 2);
 	for (uint32_t i = 0; i < LINKS; i++)
 		if (!one_in(8))
-			say(t, "link set v%u up\n", i);
+			say(t, "link set v%u up%s\n", i, one_in(3) ? " group 12" : "");
 }
 
 /* ---- the namespace ---- */
@@ -426,6 +429,7 @@ static void add_links(struct ns_stack *s, const struct plan *p)
 		const struct plan_link *l = &p->links[i];
 		struct ns_link_config c = { .ifindex = l->ifindex,
 					    .mtu = l->mtu,
+					    .group = l->group,
 					    .is_up = l->flags & IFF_UP,
 					    .ops = &ops };
 		uint32_t id;
@@ -554,6 +558,8 @@ static struct nl_msg *question(const struct probe *q)
 		(void)nla_put_u32(m, RTA_OIF, q->flow.oif);
 	if (q->flow.iif)
 		(void)nla_put_u32(m, RTA_IIF, q->flow.iif);
+	if (q->flow.uid)
+		(void)nla_put_u32(m, RTA_UID, q->flow.uid);
 	if (q->flow.mark)
 		(void)nla_put_u32(m, RTA_MARK, q->flow.mark);
 	if (q->flow.proto) {
@@ -658,9 +664,9 @@ static void show(uint64_t seed, const struct probe *q, const struct answer *thei
 	(void)printf("seed %llu: get %s", (unsigned long long)seed, addr_text(&q->flow.dst));
 	if (!ns_addr_is_any(&q->flow.src))
 		(void)printf(" from %s", addr_text(&q->flow.src));
-	(void)printf(" oif %u iif %u mark %u tos 0x%x proto %u sport %u dport %u\n", q->flow.oif,
-		     q->flow.iif, q->flow.mark, q->flow.tos, q->flow.proto, q->flow.sport,
-		     q->flow.dport);
+	(void)printf(" oif %u iif %u mark %u uid %u tos 0x%x proto %u sport %u dport %u\n",
+		     q->flow.oif, q->flow.iif, q->flow.mark, q->flow.uid, q->flow.tos,
+		     q->flow.proto, q->flow.sport, q->flow.dport);
 	show_answer("kernel", theirs);
 	show_answer("ours  ", ours);
 }
@@ -693,6 +699,8 @@ static struct probe draw_probe(const struct plan *p)
 		q.flow.oif = p->links[below((uint32_t)p->link_cnt)].ifindex;
 	if (one_in(3))
 		q.flow.mark = below(4);
+	if (one_in(3) && !q.flow.iif)
+		q.flow.uid = below(5);
 	if (one_in(8))
 		q.flow.tos = (uint8_t)(4u << below(3));
 	if (one_in(4)) {

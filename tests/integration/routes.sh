@@ -45,6 +45,7 @@ ip -n "$LAB_NS" -batch - <<-END
 	rule add priority 100 to 10.66.0.0/16 lookup 100
 	rule add priority 200 fwmark 1 lookup 100
 	rule add priority 300 from 10.98.0.2 lookup 100
+	rule add priority 400 uidrange 4242-4243 lookup 100
 END
 file=1m.bin
 lab_file "$file" $((1 << 20)) >/dev/null
@@ -56,15 +57,53 @@ lab_start box sleep infinity
 LAB_WHAT="connections"
 lab_equal "$LAB_ADDR" "$(from_of 10.67.0.1)" "source by table main"
 lab_equal 10.98.0.2 "$(from_of 10.66.0.1)" "source by table 100"
-lab_exec box /usr/bin/python3 - <<-'END' || lab_fail "errno of routes"
-	import errno, socket
-	for host, want in ("10.68.0.1", errno.EACCES), ("10.69.0.1", errno.EINVAL):
-	    got = socket.socket().connect_ex((host, 80))
-	    assert got == want, (host, errno.errorcode[got])
-	with socket.socket() as s:  # a rule by source, for a socket that has one
-	    s.bind(("10.98.0.2", 0))
-	    s.connect(("10.67.0.1", 8000))
-END
+errnos=$(
+	cat <<-'END'
+		import errno, socket
+		for host, want in ("10.68.0.1", errno.EACCES), ("10.69.0.1", errno.EINVAL):
+		    got = socket.socket().connect_ex((host, 80))
+		    assert got == want, (host, errno.errorcode[got])
+		with socket.socket() as s:  # a rule by source, for a socket that has one
+		    s.bind(("10.98.0.2", 0))
+		    s.connect(("10.67.0.1", 8000))
+	END
+)
+lab_exec box /usr/bin/python3 -c "$errnos" || lab_fail "errno of routes"
+
+# SO_MARK and what else takes a capability, as the kernel does: with it, without it, and with it in a user
+# namespace that does not own the network
+LAB_WHAT="capabilities"
+caps=$(
+	cat <<-'END'
+		import errno, socket
+		def code(call, *args):
+		    try:
+		        call(*args)
+		        return "0"
+		    except OSError as e:
+		        return errno.errorcode[e.errno]
+		s, d = socket.socket(), socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+		said = [code(x.setsockopt, socket.SOL_SOCKET, socket.SO_MARK, 1) for x in (s, d)]
+		said += [code(s.setsockopt, socket.SOL_SOCKET, socket.SO_PRIORITY, p) for p in (7, 6)]
+		said += [code(x.bind, ("", p)) for x, p in ((socket.socket(), 81), (d, 82), (socket.socket(), 8181))]
+		s.connect(("10.67.0.1", 8000))
+		d.connect(("10.67.0.1", 9))
+		print(*said, s.getsockname()[0])
+	END
+)
+lab_equal "0 0 0 0 0 0 0 10.98.0.2" "$(lab_exec box /usr/bin/python3 -c "$caps")" "with capabilities"
+none="EPERM EPERM EPERM 0 EACCES EACCES 0 $LAB_ADDR"
+lab_equal "$none" "$(lab_exec box /usr/bin/setpriv --bounding-set=-net_raw,-net_bind_service \
+	/usr/bin/python3 -c "$caps")" "without capabilities"
+lab_equal "$none" "$(lab_exec box /usr/bin/setpriv --reuid 1000 /usr/bin/unshare --user --map-root-user \
+	/usr/bin/python3 -c "$caps")" "with those of another user namespace"
+
+LAB_WHAT="rules by user"
+user='import socket; s = socket.socket(); s.connect(("10.67.0.1", 8000)); print(s.getsockname()[0])'
+for uid in 4241 4242; do
+	lab_equal "$([[ $uid == 4242 ]] && echo 10.98.0.2 || echo "$LAB_ADDR")" \
+		"$(lab_exec box /usr/bin/setpriv --reuid "$uid" /usr/bin/python3 -c "$user")" "user $uid"
+done
 
 LAB_WHAT="routes get"
 while read -r question; do
@@ -75,6 +114,7 @@ done <<-END
 	10.66.7.1
 	10.67.0.1
 	10.67.0.1 mark 1
+	10.67.0.1 uid 4242
 	10.67.0.1 from 10.98.0.2
 	10.67.0.1 oif eth1
 	10.99.0.1

@@ -40,6 +40,7 @@ struct ns_link_config {
 	char name[16];
 	uint32_t ifindex; /* the container's number for it */
 	uint32_t mtu;     /* octets of IP packet */
+	uint32_t group;   /* linux IFLA_GROUP: rules suppress routes by it */
 	uint8_t mac[6];
 	bool is_up;
 	bool is_noarp;

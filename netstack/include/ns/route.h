@@ -106,12 +106,18 @@ struct ns_rule {
 	uint8_t to_len, from_len; /* bits, of 32 for IPv4 */
 	uint8_t tos;
 	uint8_t proto;
+	bool has_dscp;           /* instead of @tos, and 0 is a value, too */
+	uint8_t dscp, dscp_mask; /* 6 bits */
+	bool has_uid;
+	uint32_t uid_min, uid_max;  /* of who made the socket; what belongs to none has 0 */
 	char iif[NS_LINK_NAME_LEN]; /* link it came by; "lo": what this host sends itself */
 	char oif[NS_LINK_NAME_LEN]; /* link the socket is bound to */
 	uint32_t fwmark, fwmask;
 	uint16_t sport_min, sport_max, dport_min, dport_max;
 	bool has_suppress_len;
 	uint8_t suppress_len; /* an answer with a prefix this long or shorter does not count */
+	bool has_suppress_group;
+	uint32_t suppress_group; /* likewise one over a link of this group */
 };
 
 /** struct ns_ifaddr - one address of a link */
@@ -172,6 +178,7 @@ struct ns_flow {
 	uint32_t oif;          /* ns_link_config.ifindex the socket is bound to */
 	uint32_t iif;          /* link it came by */
 	uint32_t mark;         /* SO_MARK */
+	uint32_t uid;          /* of the socket */
 	uint16_t sport, dport; /* host byte order */
 	uint8_t tos;
 	uint8_t proto; /* of the IP header */

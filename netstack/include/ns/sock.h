@@ -51,6 +51,7 @@ enum ns_sockopt {
 	NS_SO_PRIORITY_TOS, /* IP_TOS octet */
 	NS_SO_TTL,
 	NS_SO_MARK, /* 32 bits: what rules with a fwmark look at */
+	NS_SO_UID,  /* 32 bits: who made it, what rules with a range of users look at */
 	NS_SO_V6ONLY, /* -1: a socket of IPv4 (as opened); 0: of IPv6, :: hears IPv4 too; 1: IPv6 alone; before bind */
 	NS_TCP_NODELAY,   /* bool */
 	NS_TCP_CORK,      /* bool */

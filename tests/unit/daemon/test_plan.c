@@ -72,6 +72,7 @@ static void random_link(struct prng *p, struct plan *plan, uint32_t i)
 	l->driver = (uint8_t)prng_below(p, PLAN_DRIVER_COUNT);
 	l->vnet_hdr_len = l->driver == PLAN_DRIVER_NONE ? 0 : prng_below(p, 2) ? 10 : 12;
 	l->gso = l->vnet_hdr_len ? (uint8_t)prng_below(p, PLAN_GSO_COUNT) : PLAN_GSO_NONE;
+	l->group = prng_u32(p);
 	l->rp_filter = (uint8_t)prng_below(p, 3);
 	l->has_uso = prng_below(p, 2);
 	l->has_software_gso = prng_below(p, 2);
@@ -134,6 +135,14 @@ static void random_rule(struct prng *p, struct plan *plan)
 	r->ip_proto = (uint8_t)prng_u32(p);
 	r->is_inverted = prng_below(p, 2);
 	r->is_partial = prng_below(p, 2);
+	r->has_dscp = prng_below(p, 2);
+	r->dscp = (uint8_t)prng_below(p, 64);
+	r->dscp_mask = (uint8_t)prng_below(p, 64);
+	r->has_uid = prng_below(p, 2);
+	r->uid_min = prng_u32(p);
+	r->uid_max = prng_u32(p);
+	r->has_suppress_group = prng_below(p, 2);
+	r->suppress_group = prng_u32(p);
 	r->has_suppress_len = prng_below(p, 2);
 	r->suppress_len = (uint8_t)prng_below(p, end);
 	r->target = prng_u32(p);
@@ -297,7 +306,7 @@ static int parse_with(const char *from, const char *to)
 		"\"channel_cnt\":1},\"links\":[{\"name\":\"e\",\"kind\":\"\",\"ifindex\":2,\"flags\":0,"
 		"\"type\":1,\"mtu\":1500,\"mac\":\"02:00:00:00:00:01\",\"gso_max_size\":65536,"
 		"\"gso_ipv4_max_size\":65536,\"gso_max_segs\":65535,\"tso_max_size\":65536,\"driver\":1,"
-		"\"gso\":2,\"vnet_hdr_len\":10,\"has_uso\":true,\"has_software_gso\":true,\"rp_filter\":1,\"tun_offload\":0}],"
+		"\"gso\":2,\"vnet_hdr_len\":10,\"has_uso\":true,\"has_software_gso\":true,\"group\":0,\"rp_filter\":1,\"tun_offload\":0}],"
 		"\"addrs\":[{\"link_idx\":0,\"local\":\"10.0.0.1\",\"peer\":\"\",\"broadcast\":\"\","
 		"\"prefix_len\":24,\"scope\":0,\"flags\":0}],"
 		"\"routes\":[{\"family\":2,\"type\":1,\"scope\":0,\"protocol\":3,\"tos\":0,\"dst_len\":8,"

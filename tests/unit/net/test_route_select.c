@@ -187,6 +187,52 @@ START_TEST(rules_refuse_jump_and_suppress)
 }
 END_TEST
 
+static int by_user(uint32_t dst, uint32_t uid, uint8_t tos)
+{
+	const struct ns_flow f = { .dst = ns_addr_v4(dst), .uid = uid, .tos = tos };
+	struct ns_route_answer a;
+	int r = ns_stack_find_route(s, &f, &a);
+
+	return r < 0 ? r : (int)a.link_id;
+}
+
+START_TEST(rules_by_user_dscp_and_group_of_the_link)
+{
+	struct ns_route by2 = route(0, 0, 2), by3 = route(0, 0, 3);
+	struct ns_rule wrong = { .priority = 1, .has_uid = true, .uid_min = 2, .uid_max = 1 };
+
+	by2.table = 100;
+	by3.table = 101;
+	add(route(0, 0, 1));
+	add(by2);
+	add(by3);
+	rule((struct ns_rule){
+		.priority = 10, .table = 100, .has_uid = true, .uid_min = 1000, .uid_max = 1001 });
+	rule((struct ns_rule){
+		.priority = 20, .table = 101, .has_dscp = true, .dscp = 46, .dscp_mask = 63 });
+	rule((struct ns_rule){
+		.priority = 30, .table = 101, .has_dscp = true, .dscp = 8, .dscp_mask = 0x38 });
+	ck_assert_int_eq(by_user(0x01010101, 0, 0), 1);
+	ck_assert_int_eq(by_user(0x01010101, 999, 0), 1);
+	ck_assert_int_eq(by_user(0x01010101, 1000, 0), 2);
+	ck_assert_int_eq(by_user(0x01010101, 1001, 0), 2);
+	ck_assert_int_eq(by_user(0x01010101, 1002, 0), 1);
+	ck_assert_int_eq(by_user(0x01010101, 0, 46 << 2 | 3), 3);
+	ck_assert_int_eq(by_user(0x01010101, 0, 47 << 2), 1);
+	ck_assert_int_eq(by_user(0x01010101, 0, 15 << 2), 3);
+	ck_assert_int_eq(ns_stack_add_rule(s, &wrong), -EINVAL);
+	/* wg-quick: the main table, but for its default and what leaves by links of that group */
+	rule((struct ns_rule){ .priority = 5, .table = NS_TABLE_MAIN, .has_suppress_len = true });
+	ck_assert_int_eq(by_user(0x0a000107, 1000, 0), 1);
+	ck_assert_int_eq(by_user(0x01010101, 1000, 0), 2);
+	rule((struct ns_rule){ .priority = 4, .table = 100, .has_suppress_group = true });
+	ck_assert_int_eq(by_user(0x01010101, 0, 0), 1); /* all links are in group 0 */
+	rule((struct ns_rule){
+		.priority = 3, .table = 100, .has_suppress_group = true, .suppress_group = 7 });
+	ck_assert_int_eq(by_user(0x01010101, 0, 0), 2);
+}
+END_TEST
+
 START_TEST(next_hops_share_flows_by_weight_and_a_flow_stays)
 {
 	struct ns_nexthop hops[2] = {
@@ -266,6 +312,7 @@ Suite *route_select_suite(void)
 	tcase_add_test(c, types_answer_with_linux_errnos_and_throw_goes_on);
 	tcase_add_test(c, rules_say_which_table_by_what_the_packet_is);
 	tcase_add_test(c, rules_refuse_jump_and_suppress);
+	tcase_add_test(c, rules_by_user_dscp_and_group_of_the_link);
 	tcase_add_test(c, next_hops_share_flows_by_weight_and_a_flow_stays);
 	tcase_add_test(c, local_routes_are_ours_and_an_ipv6_router_serves_ipv4);
 	tcase_add_test(c, the_source_is_primary_of_the_right_scope_and_goes_with_its_address);
