@@ -5,7 +5,7 @@
 Every test it names exists; every test whose name begins with rfc and a number stands in it; every
 row has a state that is known, a done one has a test, a deviating one says why. The page lists the RFCs it
 speaks of: a clause or a test of another one is a slip of the pen, and so is one that no row is about. No row
-stands there twice.
+stands there twice. Of RFC 9293 every requirement of appendix B has a row.
 """
 import re
 
@@ -19,6 +19,7 @@ FUZZ = re.compile(r"fuzz_target\((\w+)")
 NAME = re.compile(r"`([a-z][A-Za-z0-9_.]*)`")
 SUITE = re.compile(r"`((?:integration|sim|fuzz|unit|bench)\.[A-Za-z0-9_.]+)`")
 CLAUSE_RFC = re.compile(r"(?<![.\d-])\b(\d{3,5})\b(?![.\d])")
+APPENDIX_B = [f"MUST-{n}" for n in range(1, 70)] + [f"SHLD-{n}" for n in range(1, 32)]
 INTEGRATION = re.compile(r"integration_test\(([A-Za-z0-9_-]+)[.\s]|foreach\(test IN ITEMS ([^)]*)\)")
 
 
@@ -63,12 +64,22 @@ def rfcs_of(clause, tests):
     return said | {m.group(1) for t in tests for m in [re.match(r"rfc(\d+)_", t)] if m}
 
 
+def requirements(clause):
+    """MUST-24 to 26, SHLD-3: {"MUST-24", "MUST-25", "MUST-26", "SHLD-3"}"""
+    found = set()
+    for kind, numbers in re.findall(r"(MUST|SHLD)-(\d+(?:\s*(?:,|to)\s*\d+)*)", clause):
+        for part in numbers.split(","):
+            ends = [int(n) for n in part.split("to")]
+            found |= {f"{kind}-{n}" for n in range(ends[0], ends[-1] + 1)}
+    return found
+
+
 def check(root):
     if not (root / MATRIX).is_file():
         return [f"{MATRIX}: is not there"]
     text = lintlib.read(root / MATRIX)
     tests, known = tests_of(root), listed_rfcs(text)
-    bad, listed, seen, used = [], set(), set(), set()
+    bad, listed, seen, used, required = [], set(), set(), set(), set()
     for number, cells in rows(text):
         if cells is None:
             bad.append(f"{MATRIX}:{number}: a row has four cells: clause, what, state, tests")
@@ -84,6 +95,7 @@ def check(root):
             bad.append(f"{MATRIX}:{number}: {state}, and why?")
         named |= set(SUITE.findall(cells[1] + cells[2]))
         bad += [f"{MATRIX}:{number}: there is no test {n}" for n in sorted(named - tests)]
+        required |= requirements(cells[0])
         numbers = rfcs_of(cells[0], named)
         used |= numbers
         bad += [f"{MATRIX}:{number}: RFC {n} is not named at the top: a slip?" for n in sorted(numbers - known)]
@@ -92,6 +104,8 @@ def check(root):
         if (cells[0], cells[1]) in seen:
             bad.append(f"{MATRIX}:{number}: this row is there already")
         seen.add((cells[0], cells[1]))
+    if "\n## RFC 9293" in text:
+        bad += [f"{MATRIX}: no row has {n} of RFC 9293" for n in APPENDIX_B if n not in required]
     for line in text.splitlines():
         used |= set(re.findall(r"\b\d+\b", line)) if line.startswith("## ") else set()
     bad += [f"{MATRIX}: nothing is about RFC {n}" for n in sorted(known - used)]
@@ -103,6 +117,7 @@ def check(root):
 
 HEAD = "RFCs named here: 1\n\n## RFC 1\n| clause | what | state | tests |\n|---|---|---|---|\n"
 TEST = {"tests/unit/t.c": "START_TEST(rfc1_s2_works)\n", "tests/sim/CMakeLists.txt": "set(s bad=3:1)\n"}
+NEARLY_ALL = "| MUST-1 to 20, 21, MUST-22 to 69, SHLD-1, 2 to 29, 31 | x | n/a | |\n"
 PLANTED = [
     ({MATRIX: HEAD + "| 2 | x | done | `rfc1_s2_works`, `sim.transfer.bad` |\n", **TEST}, None),
     ({MATRIX: HEAD + "| 2 | x | done | `rfc1_s2_works` `rfc1_s3` |\n", **TEST}, "no test rfc1_s3"),
@@ -117,6 +132,7 @@ PLANTED = [
       "tests/unit/u.c": "START_TEST(rfc77_s1)\n"}, "RFC 77 is not named"),
     ({MATRIX: HEAD.replace(": 1", ": 1, 9998") + "| 2 | x | n/a | |\n"}, "nothing is about RFC 9998"),
     ({MATRIX: HEAD + "| | x | n/a | |\n"}, "which clause"),
+    ({MATRIX: HEAD + "## RFC 9293\n" + NEARLY_ALL}, "no row has SHLD-30"),
     ({MATRIX: HEAD + "| 2 | x | n/a | |\n| 2 | x | n/a | |\n"}, "there already"),
     ({MATRIX: HEAD + "| 2 | x | partly: as `integration.gone` shows | |\n"}, "no test integration.gone"),
 ]
