@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""check_tables - docs/hostile.md and docs/cases.md name tests and counters that there are
+"""check_tables - hostile.md, cases.md and behaviours.md in docs name tests and counters that there are
 
 Every name in backticks in the last column of a table is a test; every word of capitals with an
 underscore in the column before it is a counter or a reason to drop. A row without a test says why.
@@ -10,7 +10,7 @@ import re
 import check_rfc_matrix
 import lintlib
 
-PAGES = ("docs/hostile.md", "docs/cases.md")
+PAGES = ("docs/hostile.md", "docs/cases.md", "docs/behaviours.md")
 COUNTERS = ("netstack/base/drop.def", "netstack/base/stats.def")
 NAME = re.compile(r"`([A-Za-z][A-Za-z0-9_.-]*)`")
 COUNTER = re.compile(r"\b[A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+\b")
