@@ -20,7 +20,6 @@ fresh() {
 look() {
 	: >"$LAB_DIR/$1.txt"
 	for to in "$far" "$far6"; do
-		[[ -x /usr/bin/tracepath ]] || break
 		fresh
 		lab_run look /usr/bin/tracepath -n "$to" 2>&1 | sed -E 's/ +[0-9.]+ms//; s/ +/ /g' >>"$LAB_DIR/$1.txt"
 	done
