@@ -98,7 +98,7 @@ int tcp_info(void *conn, struct mono now, struct ns_tcp_info *ret_info)
 		.last_data_recv_ms = ms_since(now, c->data_rx_at),
 		.last_ack_recv_ms = ms_since(now, c->ack_rx_at),
 		.pmtu = c->pmtu ? c->pmtu : c->dst.mtu,
-		.rcv_ssthresh = c->rcvbuf,
+		.rcv_ssthresh = ns_min_u(c->rcvbuf, c->wnd_clamp),
 		.rtt_us = us_of(c->srtt_ns),
 		.rttvar_us = us_of(c->rttvar_ns),
 		.snd_ssthresh = c->cc.ssthresh == TCP_SSTHRESH_INFINITE

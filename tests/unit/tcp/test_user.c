@@ -277,6 +277,19 @@ START_TEST(tcp_window_clamp_is_a_ceiling)
 }
 END_TEST
 
+START_TEST(tcp_info_says_the_largest_window_that_would_be_offered)
+{
+	struct ns_tcp_info i;
+
+	ck_assert_int_eq(tcp_info(t->c, t->now, &i), 0);
+	ck_assert_uint_eq(i.rcv_ssthresh, i.rcv_space); /* all of the buffer */
+	ops->setopt(t->c, NS_TCP_WINDOW_CLAMP, 5000);
+	ck_assert_int_eq(tcp_info(t->c, t->now, &i), 0);
+	ck_assert_uint_eq(i.rcv_ssthresh, 5000);
+	ck_assert_uint_gt(i.rcv_space, 5000);
+}
+END_TEST
+
 START_TEST(tcp_calls_in_the_wrong_state)
 {
 	struct ns_endpoint ep = { ns_addr_v4(RIG_PEER), 1 };
@@ -363,5 +376,6 @@ Suite *user_suite(void)
 	tcase_add_test(tc, tcp_calls_in_the_wrong_state);
 	tcase_add_test(tc, tcp_rows_show_every_kind);
 	tcase_add_test(tc, tcp_info_is_true);
+	tcase_add_test(tc, tcp_info_says_the_largest_window_that_would_be_offered);
 	return s;
 }
