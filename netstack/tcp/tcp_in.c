@@ -437,7 +437,10 @@ enum drop tcp_input(void *self, struct pkt *p, const struct ip_rx *ip, struct mo
 	s.ifindex = net_rx_ifindex(t->net, ip);
 	k = (struct demux_key){ .local = s.local, .remote = s.remote };
 	dc = demux_find_conn(t->demux, &k);
-	if (dc && !is_of_other_link(dc, &s)) {
+	if (dc) {
+		/* nor is it a listener's: the four-tuple is taken, and can be found but once */
+		if (is_of_other_link(dc, &s))
+			return DROP_TCP_OTHER_LINK;
 		switch ((enum tcp_kind)dc->kind) {
 		case TCP_KIND_CONN:
 			return tcp_conn_input(container_of(dc, struct tcp_conn, dc), &s, now);

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RIG_IFINDEX = 2 }; /* of the only link */
-
 static struct rig *the; /* net_*() carry no context of ours; one rig a process (check forks) */
 
 static void fill_random(void *ctx, void *buf, size_t len)

@@ -30,6 +30,7 @@ enum {
 	RIG_PORT = 80,         /* ours */
 	RIG_PEER_PORT = 40000,
 	RIG_MSS = 1460,
+	RIG_IFINDEX = 2, /* of the only link */
 	RIG_LOCAL = 0x0a000001,
 	RIG_PEER = 0x0a000002,
 };

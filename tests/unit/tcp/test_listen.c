@@ -80,6 +80,24 @@ START_TEST(linux_mark_and_link_of_a_listener_choose_the_way)
 }
 END_TEST
 
+/* The four-tuple is taken: a listener that took the segment for a cookie's answer would make it a second time. */
+START_TEST(tcp_segment_for_a_connection_of_another_link_is_not_the_listeners)
+{
+	struct tcp_conn *lc;
+
+	t = rig_established(&(struct rig_opts){ 0 });
+	lc = t->lc;
+	lc->listener->cookies_until = mono_add(t->now, 60 * NS_PER_SEC);
+	conn(t)->bind.ifindex = RIG_IFINDEX + 1;
+	ck_assert_int_eq(seg_in_turn(t, S(.seq = 1, .ack = 1)), DROP_TCP_OTHER_LINK);
+	ck_assert_int_eq(seg_in_turn(t, S(.flags = TCP_SYN, .no_ack = true)), DROP_TCP_OTHER_LINK);
+	expect_nothing(t);
+	ck_assert_int_eq(state_of(t), TCP_ESTABLISHED);
+	conn(t)->bind.ifindex = RIG_IFINDEX;
+	ck_assert_int_eq(seg_in_turn(t, S(.seq = 1, .ack = 1, .len = 3)), DROP_NONE);
+}
+END_TEST
+
 START_TEST(linux_ack_that_finds_the_queue_full_waits)
 {
 	uint32_t iss[3];
@@ -532,6 +550,7 @@ Suite *listen_suite(void)
 	tcase_add_test(tc, rfc6191_s2_newer_syn_reopens_beyond_the_old_sequence);
 	tcase_add_test(tc, rfc6191_s2_without_timestamps_the_sequence_decides);
 	tcase_add_test(tc, rfc1337_knob);
+	tcase_add_test(tc, tcp_segment_for_a_connection_of_another_link_is_not_the_listeners);
 	tcase_add_test(tc, tcp_time_wait_at_the_cap_the_oldest_goes);
 	return s;
 }
