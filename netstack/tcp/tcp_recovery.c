@@ -55,7 +55,8 @@ static void prr(struct tcp_conn *c, uint32_t delivered, bool is_safe, bool is_fo
 		cnt = c->cc.mss; /* the fast retransmission itself */
 	if (cnt < 0)
 		cnt = 0;
-	c->cc.cwnd = pipe + (uint32_t)cnt;
+	/* less than a segment would end all: with nothing outstanding no acknowledgement opens it again */
+	c->cc.cwnd = ns_max_u(pipe + (uint32_t)cnt, c->cc.mss);
 }
 
 /* The window falls until what is outstanding now is acknowledged. */

@@ -211,6 +211,24 @@ START_TEST(rfc3168_s6_1_2_loss_in_the_same_window_costs_no_second_reduction)
 }
 END_TEST
 
+/* Nothing would come back to open a window of less, least of all for an algorithm that takes over from there. */
+START_TEST(tcp_echo_with_nothing_outstanding_leaves_a_segment)
+{
+	struct rp_conn c = agreed();
+	struct seen s;
+
+	rp_seg(&c, &(struct tcp_in){ .flags = FL_ACK | FL_ECE, .data = "x", .data_len = 1 });
+	c.snd++;
+	while (rp_expect(&c, &s))
+		continue;
+	expect(info_of(&c).snd_cwnd >= 1);
+	expect(ns_sock_setopt(rp.stack, c.sock, NS_TCP_CONGESTION, NS_CC_BBR) == 0);
+	rp_send(&c, data, MSS);
+	expect(rp_expect(&c, &s) && s.data_len == MSS);
+	ns_sock_abort(rp.stack, c.sock);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("ecn");
@@ -226,5 +244,6 @@ int main(void)
 	tcase_add_test(tc, rfc3168_s6_1_2_loss_in_the_same_window_costs_no_second_reduction);
 	tcase_add_test(tc, rfc3168_s6_1_4_acknowledgements_and_fins_are_not_ect);
 	tcase_add_test(tc, rfc3168_s6_1_5_what_is_sent_again_is_not_ect);
+	tcase_add_test(tc, tcp_echo_with_nothing_outstanding_leaves_a_segment);
 	return conf_run(s);
 }
