@@ -91,7 +91,6 @@ void pair_widen(int fd, int32_t notsent_lowat)
 	(void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &sndbuf, sizeof(sndbuf));
 }
 
-/** pair_make() - a fresh pair, both ends non-blocking and close-on-exec */
 int pair_set(struct pair *ret_pair, const int fds[2], int err)
 {
 	struct stat st;
@@ -107,6 +106,7 @@ int pair_set(struct pair *ret_pair, const int fds[2], int err)
 	return 0;
 }
 
+/** pair_make() - a fresh pair, both ends non-blocking and close-on-exec */
 static int pair_make(struct pair *ret_pair)
 {
 	int fds[2], off = 0, on = 1, sndbuf = AGENT_SNDBUF;

@@ -439,19 +439,12 @@ int64_t call_setsockopt(struct agent *a, struct call *c, struct asock *s, int fd
 	r = aopt_set(&s->opts, s->family, level, name, val, len, &res);
 	if (r < 0)
 		return r;
-	if (name == SO_RCVLOWAT && level == SOL_SOCKET && !s->dg && is_known_to_worker(s))
-		agent_send(
-			a, IPC_SETOPT,
-			&(struct ipc_sockopt_set){ s->handle, NS_SO_RCVLOWAT,
-						   aopt_value(&s->opts, SOL_SOCKET, SO_RCVLOWAT) });
-	if (res.todo == AOPT_TO_KERNEL)
-		return CALL_CONTINUE;
 	if (level == IPPROTO_TCP && name == TCP_NOTSENT_LOWAT && s->state == ASOCK_ESTABLISHED)
 		pair_widen(fd, res.value);
-	if (res.todo == AOPT_TO_STACK && is_known_to_worker(s))
+	if (res.is_for_stack && is_known_to_worker(s))
 		agent_send(a, IPC_SETOPT,
 			   &(struct ipc_sockopt_set){ s->handle, res.option, res.value });
-	return 0;
+	return res.todo == AOPT_TO_KERNEL ? CALL_CONTINUE : 0;
 }
 
 int64_t ask_worker(struct agent *a, struct call *c, struct asock *s, enum ipc_type type,

@@ -108,33 +108,43 @@ static int pidfd_of(struct agent *a, uint32_t tid, bool is_fresh)
 	return a->pidfds[slot].fd < 0 ? -errno : a->pidfds[slot].fd;
 }
 
-/** thread_fd() - a copy of descriptor @fd of thread @tid. Return: it, or negative errno */
-static int thread_fd(struct agent *a, uint32_t tid, int fd)
+static int do_getfd(int pidfd, unsigned long fd, void *arg)
+{
+	(void)arg;
+	return (int)syscall(SYS_pidfd_getfd, pidfd, (int)fd, 0);
+}
+
+static int do_ioctl(int pidfd, unsigned long request, void *arg)
+{
+	return ioctl(pidfd, request, arg);
+}
+
+/* @fn with the thread's pidfd: the kept one, and when its thread is gone another's of the same number. */
+static int with_pidfd(struct agent *a, uint32_t tid,
+		      int (*fn)(int pidfd, unsigned long what, void *arg), unsigned long what,
+		      void *arg)
 {
 	int r = -ESRCH;
 
 	for (int is_fresh = 0; r == -ESRCH && is_fresh < 2; is_fresh++) {
 		int pidfd = pidfd_of(a, tid, is_fresh);
 
-		r = pidfd < 0 ? pidfd : (int)syscall(SYS_pidfd_getfd, pidfd, fd, 0);
+		r = pidfd < 0 ? pidfd : fn(pidfd, what, arg);
 		if (pidfd >= 0 && r < 0)
 			r = -errno;
 	}
 	return r;
 }
 
+/** thread_fd() - a copy of descriptor @fd of thread @tid. Return: it, or negative errno */
+static int thread_fd(struct agent *a, uint32_t tid, int fd)
+{
+	return with_pidfd(a, tid, do_getfd, (unsigned long)fd, NULL);
+}
+
 int thread_ioctl(struct agent *a, uint32_t tid, unsigned long request, void *arg)
 {
-	int r = -ESRCH;
-
-	for (int is_fresh = 0; r == -ESRCH && is_fresh < 2; is_fresh++) {
-		int pidfd = pidfd_of(a, tid, is_fresh);
-
-		r = pidfd < 0 ? pidfd : ioctl(pidfd, request, arg);
-		if (pidfd >= 0 && r < 0)
-			r = -errno;
-	}
-	return r;
+	return with_pidfd(a, tid, do_ioctl, request, arg);
 }
 
 /** socket_inode() - 0 when @fd is no socket */

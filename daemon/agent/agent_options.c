@@ -451,13 +451,13 @@ int aopt_set(struct aopt_values *v, int family, int level, int name, const void 
 		if (ret == 0)
 			set_value(v, r, n);
 	}
-	if (r->map == M_NATIVE) {
+	if (r->map == M_NATIVE)
 		ret_result->todo = AOPT_TO_KERNEL;
-	} else if (r->map == M_STACK || r->map == M_ASKED) {
+	else if (r->map == M_STACK || r->map == M_ASKED)
 		ret_result->todo = AOPT_TO_STACK;
-		ret_result->option = (enum ns_sockopt)r->option;
-		ret_result->value = v->v[row_idx(r)];
-	}
+	ret_result->is_for_stack = r->option != NONE;
+	ret_result->option = (enum ns_sockopt)r->option;
+	ret_result->value = v->v[row_idx(r)];
 	return 0;
 }
 

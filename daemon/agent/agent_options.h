@@ -43,9 +43,10 @@ enum aopt_todo {
 struct aopt_result {
 	enum aopt_todo todo;
 	int level, name;
-	enum ns_sockopt option; /* AOPT_TO_STACK */
-	int32_t value;          /* AOPT_TO_STACK, set: for the stack */
-	size_t len;             /* AOPT_DONE, get: octets in @buf */
+	bool is_for_stack; /* set: the stack is to be told of @option and @value, whatever else is to do */
+	enum ns_sockopt option; /* likewise, and AOPT_TO_STACK of get */
+	int32_t value;
+	size_t len; /* AOPT_DONE, get: octets in @buf */
 	uint8_t buf[AOPT_VALUE_MAX];
 };
 

@@ -40,6 +40,20 @@ struct nlmsghdr *nlset_next(const struct nlset *set, const struct nlmsghdr *at)
 	return off < set->len ? (struct nlmsghdr *)(void *)(set->buf + off) : NULL;
 }
 
+const struct nlattr *nlraw_attr(const struct nlmsghdr *nlh, int hdr_len, int type, int len)
+{
+	const struct nlattr *a = nlmsg_find_attr((struct nlmsghdr *)(uintptr_t)nlh, hdr_len, type);
+
+	return a && nla_len(a) == len ? a : NULL;
+}
+
+uint32_t nlraw_attr_u32(const struct nlmsghdr *nlh, int hdr_len, int type, uint32_t dflt)
+{
+	const struct nlattr *a = nlraw_attr(nlh, hdr_len, type, sizeof(uint32_t));
+
+	return a ? nla_get_u32(a) : dflt;
+}
+
 int nlset_append(struct nlset *set, const struct nlmsghdr *nlh)
 {
 	size_t len = NLMSG_ALIGN(nlh->nlmsg_len);

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 struct nl_msg;
+struct nlattr;
 struct nl_sock;
 
 /** NLRAW_TEXT_MAX - octets of the kernel's own explanation of an error, with the NUL */
@@ -80,6 +81,11 @@ int nlset_load(struct nlset *set, uint8_t *buf, size_t len, size_t hdr_len);
  * @set:	Set
  */
 void nlset_done(struct nlset *set);
+
+/** nlraw_attr() - an attribute of a message, borrowed; NULL: none of that length. @hdr_len: octets of the family's header */
+const struct nlattr *nlraw_attr(const struct nlmsghdr *nlh, int hdr_len, int type, int len);
+/** nlraw_attr_u32() - its value, or @dflt */
+uint32_t nlraw_attr_u32(const struct nlmsghdr *nlh, int hdr_len, int type, uint32_t dflt);
 
 /**
  * nlraw_open() - an rtnetlink socket in a namespace

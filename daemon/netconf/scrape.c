@@ -265,13 +265,6 @@ static void ip_from_nl(struct plan_ip *ip, const struct nl_addr *a)
 	}
 }
 
-static uint32_t u32_attr(const struct nlmsghdr *nlh, int hdr_len, int type, uint32_t dflt)
-{
-	const struct nlattr *a = nlmsg_find_attr((struct nlmsghdr *)(uintptr_t)nlh, hdr_len, type);
-
-	return a && nla_len(a) == 4 ? nla_get_u32(a) : dflt;
-}
-
 /* A parse callback's argument: where it writes, and the message its object came from. */
 struct parse {
 	struct plan *plan;
@@ -304,11 +297,11 @@ static void link_to_plan(struct nl_object *obj, void *arg)
 	l->gso_max_size = rtnl_link_get_gso_max_size(link, &num) == 0 ? num : LEGACY_GSO_MAX_SIZE;
 	l->gso_max_segs = rtnl_link_get_gso_max_segs(link, &num) == 0 ? num : LEGACY_GSO_MAX_SEGS;
 	/* Before 6.3 one limit served both families, and IPv4's length field bounds it. */
-	l->gso_ipv4_max_size = u32_attr(
+	l->gso_ipv4_max_size = nlraw_attr_u32(
 		ps->nlh, sizeof(struct ifinfomsg), ATTR_GSO_IPV4_MAX_SIZE,
 		l->gso_max_size < LEGACY_GSO_MAX_SIZE ? l->gso_max_size : LEGACY_GSO_MAX_SIZE);
-	l->tso_max_size =
-		u32_attr(ps->nlh, sizeof(struct ifinfomsg), ATTR_TSO_MAX_SIZE, LEGACY_GSO_MAX_SIZE);
+	l->tso_max_size = nlraw_attr_u32(ps->nlh, sizeof(struct ifinfomsg), ATTR_TSO_MAX_SIZE,
+					 LEGACY_GSO_MAX_SIZE);
 }
 
 static void addr_to_plan(struct nl_object *obj, void *arg)
@@ -423,19 +416,12 @@ static bool rule_is_partial(const struct nlmsghdr *nlh)
 	return false;
 }
 
-static const struct nlattr *rule_attr(const struct nlmsghdr *nlh, int type, int len)
-{
-	const struct nlattr *a = nlmsg_find_attr((struct nlmsghdr *)(uintptr_t)nlh,
-						 sizeof(struct fib_rule_hdr), type);
-
-	return a && nla_len(a) == len ? a : NULL;
-}
-
 /* What libnl does not know of a rule. */
 static void rule_more(const struct nlmsghdr *nlh, struct plan_rule *r)
 {
+	const int hdr_len = sizeof(struct fib_rule_hdr);
 	struct fib_rule_uid_range uid;
-	const struct nlattr *a = rule_attr(nlh, FRA_UID_RANGE, sizeof(uid));
+	const struct nlattr *a = nlraw_attr(nlh, hdr_len, FRA_UID_RANGE, sizeof(uid));
 
 	if (a) {
 		memcpy(&uid, nla_data(a), sizeof(uid));
@@ -443,15 +429,14 @@ static void rule_more(const struct nlmsghdr *nlh, struct plan_rule *r)
 		r->uid_min = uid.start;
 		r->uid_max = uid.end;
 	}
-	a = rule_attr(nlh, ATTR_DSCP, sizeof(uint8_t));
+	a = nlraw_attr(nlh, hdr_len, ATTR_DSCP, sizeof(uint8_t));
 	if (a) {
 		r->has_dscp = true;
 		r->dscp = nla_get_u8(a) & DSCP_MAX;
-		a = rule_attr(nlh, ATTR_DSCP_MASK, sizeof(uint8_t)); /* linux 6.15 */
+		a = nlraw_attr(nlh, hdr_len, ATTR_DSCP_MASK, sizeof(uint8_t)); /* linux 6.15 */
 		r->dscp_mask = a ? nla_get_u8(a) & DSCP_MAX : DSCP_MAX;
 	}
-	r->suppress_group =
-		u32_attr(nlh, sizeof(struct fib_rule_hdr), FRA_SUPPRESS_IFGROUP, UINT32_MAX);
+	r->suppress_group = nlraw_attr_u32(nlh, hdr_len, FRA_SUPPRESS_IFGROUP, UINT32_MAX);
 	r->has_suppress_group = r->suppress_group != UINT32_MAX;
 	if (!r->has_suppress_group)
 		r->suppress_group = 0;
@@ -459,8 +444,8 @@ static void rule_more(const struct nlmsghdr *nlh, struct plan_rule *r)
 
 static void rule_extras(struct rtnl_rule *rule, const struct nlmsghdr *nlh, struct plan_rule *r)
 {
-	uint32_t suppress =
-		u32_attr(nlh, sizeof(struct fib_rule_hdr), FRA_SUPPRESS_PREFIXLEN, UINT32_MAX);
+	uint32_t suppress = nlraw_attr_u32(nlh, sizeof(struct fib_rule_hdr), FRA_SUPPRESS_PREFIXLEN,
+					   UINT32_MAX);
 	uint16_t min, max;
 
 	r->is_partial = rule_is_partial(nlh);

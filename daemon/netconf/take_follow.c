@@ -491,64 +491,74 @@ static bool is_settled(struct takeover *t, struct plan *now)
 	return true;
 }
 
-int takeover_follow(struct takeover *t, bool *ret_is_new)
-{
-	bool is_first = !t->has_looked;
-	struct plan_diff d = { 0 };
+/** struct follow - what one look at the container's network needs; follow_done() */
+struct follow {
+	struct rows *was;
 	struct snapshot now;
 	struct plan kept;
-	struct take_missed missed = { 0 };
-	struct rows *was;
+	struct take_missed missed;
+};
+
+static void follow_done(struct follow *f)
+{
+	take_missed_close(&f->missed);
+	plan_done(&f->kept);
+	snapshot_done(&f->now);
+	free(f->was);
+}
+
+/* What differs is the truth from now on. As takeover_follow(). */
+static int follow(struct takeover *t, struct follow *f, bool *ret_is_new)
+{
+	struct plan_diff d = { 0 };
 	size_t new_cnt;
 	int r;
 
-	*ret_is_new = false;
-	was = calloc(1, sizeof(*was));
-	if (!was)
-		return log_err(-ENOMEM, "cannot follow the container's network");
-	if (t->settling_looks) /* this look may be the last before a link is taken */
-		take_missed_open(t, &missed);
-	r = look(t, &now, &kept);
-	if (r < 0) {
-		take_missed_close(&missed);
-		free(was);
-		return r;
-	}
-	if (is_first) {
-		first_look(t, &now);
-		plan_done(&kept);
-		snapshot_done(&now);
-		free(was);
-		return 0;
-	}
-	if (!is_settled(t, &now.plan)) {
-		take_missed_close(&missed);
-		plan_done(&kept);
-		snapshot_done(&now);
-		free(was);
-		return 1;
-	}
-	now.plan.options = t->rec.snap.plan.options;
+	f->now.plan.options = t->rec.snap.plan.options;
 	if (has_stripped(t))
-		tables_keep(t, &now);
-	rows_save(t, was);
-	new_cnt = rows_match(t, was, &now, &kept);
-	*ret_is_new = sysctls_follow(t, &now);
-	r = plan_diff(&t->rec.snap.plan, &now.plan, &d);
+		tables_keep(t, &f->now);
+	rows_save(t, f->was);
+	new_cnt = rows_match(t, f->was, &f->now, &f->kept);
+	*ret_is_new = sysctls_follow(t, &f->now);
+	r = plan_diff(&t->rec.snap.plan, &f->now.plan, &d);
 	if (r == 0 && (d.cnt || new_cnt)) {
-		flags_say(&t->rec.snap.plan, &now.plan);
+		flags_say(&t->rec.snap.plan, &f->now.plan);
 		log_info("the container's network changed in %zu places", d.cnt);
 		*ret_is_new = true;
 	}
 	/* Rows of links may be others even so, and what is kept by row has moved. */
-	snapshot_adopt(&t->rec.snap, &now);
+	snapshot_adopt(&t->rec.snap, &f->now);
 	if (r == 0 && *ret_is_new)
-		r = new_cnt ? links_take(t, &now, &missed) : journal_update(t->journal, &t->rec);
-	take_missed_close(&missed);
+		r = new_cnt ? links_take(t, &f->now, &f->missed)
+			    : journal_update(t->journal, &t->rec);
 	plan_diff_done(&d);
-	plan_done(&kept);
-	snapshot_done(&now);
-	free(was);
+	return r;
+}
+
+int takeover_follow(struct takeover *t, bool *ret_is_new)
+{
+	bool is_first = !t->has_looked;
+	struct follow f = { .was = calloc(1, sizeof(*f.was)) };
+	int r;
+
+	*ret_is_new = false;
+	if (!f.was)
+		return log_err(-ENOMEM, "cannot follow the container's network");
+	if (t->settling_looks) /* this look may be the last before a link is taken */
+		take_missed_open(t, &f.missed);
+	r = look(t, &f.now, &f.kept);
+	if (r < 0) {
+		take_missed_close(&f.missed);
+		free(f.was);
+		return r;
+	}
+	if (is_first)
+		first_look(t, &f.now);
+	else if (!is_settled(t, &f.now.plan))
+		r = 1;
+	else
+		r = follow(t, &f, ret_is_new);
+	follow_done(&f);
 	return r;
 }
 

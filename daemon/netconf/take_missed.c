@@ -46,14 +46,6 @@ void take_missed_close(struct take_missed *m)
 	m->is_open = false;
 }
 
-static uint32_t route_link(const struct nlmsghdr *nlh)
-{
-	const struct nlattr *a =
-		nlmsg_find_attr((struct nlmsghdr *)(uintptr_t)nlh, sizeof(struct rtmsg), RTA_OIF);
-
-	return a && nla_len(a) == 4 ? nla_get_u32(a) : 0;
-}
-
 /* The link an announcement is about; 0: none, or it is not about what is asked for again. */
 static uint32_t link_of(const struct nlmsghdr *nlh)
 {
@@ -63,7 +55,7 @@ static uint32_t link_of(const struct nlmsghdr *nlh)
 		return ((const struct ifaddrmsg *)nlmsg_data(nlh))->ifa_index;
 	case RTM_NEWROUTE:
 	case RTM_DELROUTE:
-		return route_link(nlh);
+		return nlraw_attr_u32(nlh, sizeof(struct rtmsg), RTA_OIF, 0);
 	case RTM_NEWNEIGH:
 	case RTM_DELNEIGH:
 		return (uint32_t)((const struct ndmsg *)nlmsg_data(nlh))->ndm_ifindex;

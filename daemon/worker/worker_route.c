@@ -262,10 +262,8 @@ static int word_parse(const struct worker *w, const char *key, const char *value
 		f->uid = (uint32_t)num;
 		return r;
 	}
-	if (strcmp(key, "ipproto") == 0) {
-		r = proto_parse(value, &f->proto);
-		return r;
-	}
+	if (strcmp(key, "ipproto") == 0)
+		return proto_parse(value, &f->proto);
 	if (strcmp(key, "sport") == 0 || strcmp(key, "dport") == 0) {
 		r = number_parse(value, UINT16_MAX, &num);
 		*(*key == 's' ? &f->sport : &f->dport) = (uint16_t)num;

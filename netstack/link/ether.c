@@ -27,10 +27,16 @@ void ether_push(const struct link *l, struct pkt *p, const uint8_t dst[ETH_ADDR_
 		p->csum_start = (uint16_t)(p->l4_off - p->l2_off);
 }
 
+/** ether_is_ip6() - of which version is the packet of IP at @p's head? */
+bool ether_is_ip6(const struct pkt *p)
+{
+	return *pkt_data(p) >> 4 == 6;
+}
+
 /** ether_push_ip() - likewise in front of IP: what version the packet is, whatever the neighbour's is (RFC 8950 3) */
 void ether_push_ip(const struct link *l, struct pkt *p, const uint8_t dst[ETH_ADDR_LEN])
 {
-	ether_push(l, p, dst, *pkt_data(p) >> 4 == 6 ? ETH_TYPE_IP6 : ETH_TYPE_IP4);
+	ether_push(l, p, dst, ether_is_ip6(p) ? ETH_TYPE_IP6 : ETH_TYPE_IP4);
 }
 
 /* RFC 2464 7: a group of IPv6 that nobody here listens to; a hash lets some of them through. */

@@ -37,14 +37,9 @@ static void on_solicit(void *ctx, const struct neigh *ne, bool is_unicast, struc
 	arp_solicit(ctx, ne, is_unicast);
 }
 
-static bool is_packet_v6(const struct pkt *p)
-{
-	return *pkt_data(p) >> 4 == 6;
-}
-
 static void on_failed(void *ctx, const struct link *l, const struct pkt *p, struct mono now)
 {
-	if (is_packet_v6(p))
+	if (ether_is_ip6(p))
 		icmp6_report(ctx, l, p, -EHOSTUNREACH, now);
 	else
 		icmp_report(ctx, p, -EHOSTUNREACH, now);
@@ -331,7 +326,7 @@ uint32_t net_run_loop(struct net *n, uint32_t budget, struct mono now)
 
 	while (cnt < budget && (p = loop_take(l, now)) != NULL) {
 		/* no Ethernet header here; the first octet of either family says which */
-		(void)count(n, is_packet_v6(p) ? ip6_input(n, l, p, false, now)
+		(void)count(n, ether_is_ip6(p) ? ip6_input(n, l, p, false, now)
 					       : ip4_input(n, l, p, false, now));
 		cnt++;
 	}

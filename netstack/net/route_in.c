@@ -205,10 +205,8 @@ enum drop route_input4(const struct net *n, const struct pkt *p, struct ip_rx *i
 
 static int get4(const struct net *n, const struct route_flow *f, struct route_hit *ret_hit)
 {
-	const struct link *l = n->links[f->iif];
-	const struct ip_rx ip = {
-		.src = f->src, .dst = f->dst, .link = n->links[f->iif], .proto = f->proto
-	};
+	struct link *l = n->links[f->iif];
+	const struct ip_rx ip = { .src = f->src, .dst = f->dst, .link = l, .proto = f->proto };
 	uint8_t type;
 
 	if (is_bad_src4(&ip) || is_in(ns_addr_to_v4(&f->dst), 0, 8) ||

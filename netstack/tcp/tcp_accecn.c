@@ -24,8 +24,8 @@
  * octets only where their segment has room. When what it acknowledged comes again twice, it is blamed and stops.
  *
  * Deviates from RFC 9768 3.2.3.3: full segments of data do not carry it, so that segments of one super-segment stay
- * alike; news of CE, and of much else, goes before them in a bare acknowledgement. While the number's middle bit is set, which software that cuts super-segments clears as CWR, octets leave
- * in single segments.
+ * alike; news of CE, and of much else, goes before them in a bare acknowledgement. While the number's middle bit
+ * is set, which software that cuts super-segments clears as CWR, octets leave in single segments.
  *
  * References: RFC 9768 3; linux v6.18 net/ipv4/tcp_input.c tcp_accecn_process(), include/net/tcp_ecn.h.
  */

@@ -351,6 +351,8 @@ void tcp_keep_restart(struct tcp_conn *c, struct mono now);
 void tcp_output(void *self, struct mono now);
 void tcp_pmtu_sync(struct tcp_conn *c, struct mono now);
 ns_must_check int tcp_route(struct tcp_conn *c);
+struct ns_flow tcp_flow(const struct tcp_conn *c, const struct ns_addr *src, uint16_t sport,
+			const struct ns_endpoint *remote);
 ns_must_check int tcp_route_from(struct tcp_conn *c, const struct ns_addr *src);
 void tcp_mss_sync(struct tcp_conn *c);
 ns_must_check int tcp_xmit(struct tcp_conn *c, struct seq seq, uint32_t len, uint8_t flags,

@@ -172,18 +172,11 @@ static void halfopen_init(struct tcp_halfopen *h, struct tcp_conn *lc, const str
 	timer_init(&h->timer, tcp_on_synack_timeout);
 }
 
-/* The way to the peer of a connection to @lc: what rules look at is as of any segment of it later (tcp_route_from()). */
+/* The way to the peer of a connection to @lc. */
 static int route(const struct tcp_conn *lc, const struct ns_endpoint *local,
 		 const struct ns_endpoint *remote, struct dst *ret_d)
 {
-	const struct ns_flow f = { .dst = remote->addr,
-				   .src = local->addr,
-				   .oif = lc->bind.ifindex,
-				   .mark = lc->mark,
-				   .sport = local->port,
-				   .dport = remote->port,
-				   .tos = tcp_ip_opts_of(lc, &remote->addr)->tos,
-				   .proto = 6 };
+	const struct ns_flow f = tcp_flow(lc, &local->addr, local->port, remote);
 
 	return net_route_flow(lc->t->net, &f, ret_d);
 }

@@ -184,6 +184,9 @@ static int set_sock(struct tcp_conn *c, enum ns_sockopt opt, int value)
 			return -EINVAL;
 		c->ip_opts[opt == NS_IPV6_UNICAST_HOPS].ttl = value == -1 ? 0 : (uint8_t)value;
 		return 0;
+	case NS_SO_RCVLOWAT:
+		c->rcvlowat = value > 0 ? (uint32_t)value : 0;
+		return 0;
 	case NS_IP_MTU_DISCOVER:
 		if (value < 0 || value > PMTUDISC_OMIT)
 			return -EINVAL;
@@ -236,9 +239,6 @@ static int set_tcp(struct tcp_conn *c, enum ns_sockopt opt, int value)
 		return 0;
 	case NS_TCP_WINDOW_CLAMP:
 		c->wnd_clamp = value > 0 ? ns_max_u((unsigned)value, TCP_BUF_MIN) : UINT32_MAX;
-		return 0;
-	case NS_SO_RCVLOWAT:
-		c->rcvlowat = value > 0 ? (uint32_t)value : 0;
 		return 0;
 	case NS_TCP_NOTSENT_LOWAT:
 		c->notsent_lowat = value > 0 ? (uint32_t)value : UINT32_MAX;
@@ -303,6 +303,13 @@ static int ttl_of(const struct tcp_conn *c, bool is_v6)
 	return ttl ? ttl : tcp_knob(c->t, NS_KNOB_ip_default_ttl);
 }
 
+/* linux tcp_epollin_ready(): what is asked for is there, or the peer can or will send no more. */
+static bool is_readable(const struct tcp_conn *c)
+{
+	return bytes_len(&c->rcvq) >= c->rcvlowat || tcp_has(c, TCP_F_FIN_RCVD) ||
+	       !TCP_IN(c->state, TCPF_CAN_RECV) || tcp_rcv_wnd(c) <= c->rcv_mss;
+}
+
 /* SOL_SOCKET, IPPROTO_IP and IPPROTO_IPV6. Return: as tcp_getopt() */
 static int get_sock(const struct tcp_conn *c, enum ns_sockopt opt, int *ret_value)
 {
@@ -345,6 +352,9 @@ static int get_sock(const struct tcp_conn *c, enum ns_sockopt opt, int *ret_valu
 	case NS_IPV6_UNICAST_HOPS:
 		*ret_value = ttl_of(c, opt == NS_IPV6_UNICAST_HOPS);
 		return 0;
+	case NS_SO_RCVLOWAT:
+		*ret_value = is_readable(c);
+		return 0;
 	case NS_IP_MTU_DISCOVER:
 		*ret_value = c->ip_opts[0].mtu_discover;
 		return 0;
@@ -360,13 +370,6 @@ static int get_sock(const struct tcp_conn *c, enum ns_sockopt opt, int *ret_valu
 	default:
 		return -ENOPROTOOPT;
 	}
-}
-
-/* linux tcp_epollin_ready(): what is asked for is there, or the peer can or will send no more. */
-static bool is_readable(const struct tcp_conn *c)
-{
-	return bytes_len(&c->rcvq) >= c->rcvlowat || tcp_has(c, TCP_F_FIN_RCVD) ||
-	       !TCP_IN(c->state, TCPF_CAN_RECV) || tcp_rcv_wnd(c) <= c->rcv_mss;
 }
 
 /* IPPROTO_TCP. Return: as tcp_getopt() */
@@ -426,9 +429,6 @@ static int get_tcp(const struct tcp_conn *c, enum ns_sockopt opt, int *ret_value
 		return 0;
 	case NS_TCP_INQ:
 		*ret_value = (int)bytes_len(&c->rcvq);
-		return 0;
-	case NS_SO_RCVLOWAT:
-		*ret_value = is_readable(c);
 		return 0;
 	case NS_TCP_OUTQNSD:
 		*ret_value = (int)tcp_unsent(c) +

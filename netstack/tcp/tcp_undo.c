@@ -19,7 +19,8 @@
  * marked lost is only late again.
  *
  * Deviates from RFC 4015 3.2 (STO.4): the round-trip estimator is not set anew, the late acknowledgement is a
- * sample by its echo; after several timeouts not even that, as the echo may be of any age (tcp_ack.c). RFC 5682 3: a second timeout in a row may be tested as well, as Linux does.
+ * sample by its echo; after several timeouts not even that, as the echo may be of any age (tcp_ack.c). RFC 5682 3:
+ * a second timeout in a row may be tested as well, as Linux does.
  *
  * References: RFC 2883 4; RFC 3522 3.2; RFC 3708 2; RFC 4015 3; RFC 5682 2.1, 3.1; linux v6.1
  * net/ipv4/tcp_input.c tcp_try_undo_recovery(), tcp_try_undo_partial(), tcp_process_loss().

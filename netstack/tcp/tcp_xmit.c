@@ -70,18 +70,31 @@ void tcp_pmtu_sync(struct tcp_conn *c, struct mono now)
 	tcp_mss_sync(c);
 }
 
+/**
+ * tcp_flow() - what rules and routes look at of what @c sends
+ * @c:		Connection, or the listener it is to be of
+ * @src:	Our address, any: not chosen yet
+ * @sport:	Our port, host byte order
+ * @remote:	Peer
+ */
+struct ns_flow tcp_flow(const struct tcp_conn *c, const struct ns_addr *src, uint16_t sport,
+			const struct ns_endpoint *remote)
+{
+	return (struct ns_flow){ .dst = remote->addr,
+				 .src = *src,
+				 .oif = c->bind.ifindex,
+				 .mark = c->mark,
+				 .uid = c->uid,
+				 .sport = sport,
+				 .dport = remote->port,
+				 .tos = tcp_ip_opts_of(c, &remote->addr)->tos,
+				 .proto = 6 };
+}
+
 /** tcp_route_from() - look the path up, from @src (any: choose); what net_route_flow() says */
 int tcp_route_from(struct tcp_conn *c, const struct ns_addr *src)
 {
-	const struct ns_flow f = { .dst = tcp_remote(c)->addr,
-				   .src = *src,
-				   .oif = c->bind.ifindex,
-				   .mark = c->mark,
-				   .uid = c->uid,
-				   .sport = tcp_local(c)->port,
-				   .dport = tcp_remote(c)->port,
-				   .tos = tcp_ip_opts_of(c, &tcp_remote(c)->addr)->tos,
-				   .proto = 6 };
+	const struct ns_flow f = tcp_flow(c, src, tcp_local(c)->port, tcp_remote(c));
 
 	return net_route_flow(c->t->net, &f, &c->dst);
 }

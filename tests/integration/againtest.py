@@ -124,16 +124,21 @@ def shutdown_ends_an_attempt():
     return seen
 
 
+def shut_while(sock, call):
+    """What the call says that waits while the socket is shut, and what shutdown() says"""
+    seen = []
+    thread = threading.Thread(target=lambda: seen.append(call()))
+    thread.start()
+    time.sleep(QUIET)
+    seen.append(outcome(sock.shutdown, socket.SHUT_RDWR))
+    thread.join(PATIENCE)
+    return sorted(str(s) for s in seen)
+
+
 @check
 def shutdown_wakes_who_connects():
     with socket.socket() as sock:
-        seen = []
-        thread = threading.Thread(target=lambda: seen.append(connect(sock, NOBODY)))
-        thread.start()
-        time.sleep(QUIET)
-        seen.append(outcome(sock.shutdown, socket.SHUT_RDWR))
-        thread.join(PATIENCE)
-        return sorted(str(s) for s in seen)
+        return shut_while(sock, lambda: connect(sock, NOBODY))
 
 
 @check
@@ -146,13 +151,7 @@ def shutdown_without_a_connection():
 def shutdown_wakes_who_waits_for_a_datagram():
     with socket.socket(type=socket.SOCK_DGRAM) as sock:
         sock.bind(("127.0.0.1", 0))
-        seen = []
-        thread = threading.Thread(target=lambda: seen.append(sock.recvfrom(10)[0]))
-        thread.start()
-        time.sleep(QUIET)
-        seen.append(outcome(sock.shutdown, socket.SHUT_RDWR))
-        thread.join(PATIENCE)
-        return sorted(str(s) for s in seen)
+        return shut_while(sock, lambda: sock.recvfrom(10)[0])
 
 
 @check

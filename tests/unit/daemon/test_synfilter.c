@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "daemon/netconf/synfilter.h"
+#include "unit/unit.h"
 
 enum { FIN = 1, SYN = 2, RST = 4, PSH = 8, ACK = 16, URG = 32, ECE = 64, CWR = 128 };
 enum { V4_LEN = 54, V6_LEN = 74 };
@@ -131,21 +132,15 @@ START_TEST(frames_that_end_anywhere_come_out_of_one)
 }
 END_TEST
 
-int main(void)
+static Suite *synfilter_suite(void)
 {
-	Suite *s = suite_create("synfilter");
-	TCase *tc = tcase_create("synfilter");
-	SRunner *sr;
-	int failed;
+	Suite *s;
+	TCase *tc = unit_suite("synfilter", setup, teardown, &s);
 
-	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, requests_to_connect_are_syn_without_ack_rst_and_fin);
 	tcase_add_test(tc, fragments_other_protocols_and_tags_are_no_requests);
 	tcase_add_test(tc, frames_that_end_anywhere_come_out_of_one);
-	suite_add_tcase(s, tc);
-	sr = srunner_create(s);
-	srunner_run_all(sr, CK_NORMAL);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return s;
 }
+
+UNIT_MAIN(synfilter_suite)

@@ -52,8 +52,9 @@ START_TEST(linux_accept_queue_holds_one_more_than_the_backlog)
 }
 END_TEST
 
-static void ck_asked(uint32_t mark, uint32_t ifindex)
+static void ck_asked(uint32_t mark, uint32_t ifindex, uint32_t uid)
 {
+	ck_assert_uint_eq(t->asked.uid, uid);
 	ck_assert_uint_eq(t->asked.mark, mark);
 	ck_assert_uint_eq(t->asked.oif, ifindex);
 	ck_assert_uint_eq(t->asked.sport, RIG_PORT);
@@ -71,12 +72,13 @@ START_TEST(linux_mark_and_link_of_a_listener_choose_the_way)
 	lc = t->lc;
 	lc->bind.ifindex = 2;
 	ck_assert_int_eq(ops->setopt(lc, NS_SO_MARK, 7), 0);
+	ck_assert_int_eq(ops->setopt(lc, NS_SO_UID, 1000), 0);
 	t->iss = 0;
 	ck_assert_int_eq(syn(1), DROP_NONE);
-	ck_asked(7, 2);
+	ck_asked(7, 2, 1000);
 	forget_out(t);
 	ck_assert_int_eq(seg_in_turn(t, S(.seq = 1, .ack = 1, .peer_port = 1)), DROP_NONE);
-	ck_asked(7, 2);
+	ck_asked(7, 2, 1000);
 }
 END_TEST
 
