@@ -13,7 +13,10 @@
  * instead. All of it depends on time since the loss and not on the round trip, so that flows of
  * different length share fairly.
  *
- * Slow start ends before the first loss when round trips grow (HyStart++): the least round trip of
+ * What the window was before a timeout tells little of the path after it: the curve begins at its flat part
+ * where slow start ends.
+ *
+ * The first slow start ends before a loss when round trips grow (HyStart++), later ones know where: the least round trip of
  * eight samples of this round is compared with that of the last one. A growth of an eighth (4 to 16 ms)
  * goes over to conservative slow start, a quarter as fast; if the growth was noise the round trip
  * falls again and slow start goes on, after five rounds of it the window is where it should stay.
@@ -127,21 +130,24 @@ static void hystart(struct tcp_cc *cc, const struct tcp_cc_ack *a)
 		q->round_left -= a->acked;
 		return;
 	}
-	if (q->is_css && ++q->css_rounds >= HYSTART_CSS_ROUNDS)
+	if (q->is_css && ++q->css_rounds >= HYSTART_CSS_ROUNDS) {
 		cc->ssthresh = cc->cwnd;
+		q->cwnd_prior = cc->cwnd; /* RFC 9438 4.10 */
+	}
 	round_begin(cc, a->flight > a->acked ? a->flight - a->acked : 0);
 }
 
 /* Octets of the acknowledgement that are left for congestion avoidance. */
 static uint32_t slow_start(struct tcp_cc *cc, const struct tcp_cc_ack *a)
 {
-	hystart(cc, a);
+	if (cc->ssthresh == TCP_SSTHRESH_INFINITE) /* RFC 9406 4.3: the first one only */
+		hystart(cc, a);
 	if (!tcp_cc_in_slow_start(cc))
 		return a->acked;
 	return tcp_cc_slow_start(cc, cc->cubic.is_css ? a->acked / HYSTART_CSS_DIVISOR : a->acked);
 }
 
-/* RFC 9438 4.8: congestion avoidance begins, after a loss or at the end of slow start */
+/* RFC 9438 4.2, 4.8, 4.10: congestion avoidance begins, after a loss or at the end of slow start */
 static void epoch_begin(struct tcp_cc *cc, struct mono now)
 {
 	struct tcp_cc_cubic *q = &cc->cubic;
@@ -178,17 +184,17 @@ static uint64_t w_cubic(const struct tcp_cc *cc, uint64_t t_ms)
 	return q->w_max > growth ? q->w_max - growth : 0;
 }
 
-/* RFC 9438 4.3: where Reno would be; alpha is 9/17 until the window of before the loss, then 1 */
+/* RFC 9438 4.3, equation 4: where Reno would be; alpha is 9/17 until the window of before the loss, then 1 */
 static void reno_estimate(struct tcp_cc *cc, uint32_t acked)
 {
 	struct tcp_cc_cubic *q = &cc->cubic;
 	uint64_t step = cc->mss;
 
-	if (q->w_est < q->w_max)
+	if (q->w_est < q->cwnd_prior)
 		step = step * ALPHA_NUM / ALPHA_DEN;
 	q->est_acked += acked;
-	while (q->est_acked >= q->w_est && q->w_est > 0) {
-		q->est_acked -= q->w_est;
+	while (q->est_acked >= cc->cwnd && q->w_est < TCP_CWND_MAX) {
+		q->est_acked -= cc->cwnd;
 		q->w_est += (uint32_t)step;
 	}
 }
@@ -268,10 +274,18 @@ static void cubic_on_loss(struct tcp_cc *cc, uint32_t flight, struct mono now)
 		q->w_max = cwnd / (2 * BETA_DEN) * (BETA_DEN + BETA_NUM);
 	else
 		q->w_max = cwnd;
+	q->cwnd_prior = cwnd;
 	q->has_epoch = false;
 	q->is_css = false;
 	cc->ssthresh = ns_max_u((uint32_t)((uint64_t)cwnd * BETA_NUM / BETA_DEN), 2 * cc->mss);
 	hystart_init(cc);
+}
+
+/* RFC 9438 4.8: the curve has no maximum to return to */
+static void cubic_on_rto(struct tcp_cc *cc, uint32_t flight, struct mono now)
+{
+	cubic_on_loss(cc, flight, now);
+	cc->cubic.w_max = 0;
 }
 
 static void cubic_on_recovered(struct tcp_cc *cc, struct mono now)
@@ -284,6 +298,6 @@ const struct tcp_cc_ops tcp_cc_cubic = {
 	.init = cubic_init,
 	.on_ack = cubic_on_ack,
 	.on_loss = cubic_on_loss,
-	.on_rto = cubic_on_loss,
+	.on_rto = cubic_on_rto,
 	.on_recovered = cubic_on_recovered,
 };

@@ -53,8 +53,8 @@ void tcp_cc_set_mss(struct tcp_cc *cc, uint32_t mss)
  * @cc:		State
  * @was:	As it was before the algorithm was told of the loss
  *
- * The algorithm's memory comes back whole unless it is another algorithm's by now; what the window has grown
- * to since is kept.
+ * The algorithm's memory comes back whole, unless it is another algorithm's by now or the window has grown beyond
+ * what it was: then what it has learned since is newer (RFC 9438 4.9.2).
  */
 void tcp_cc_undo(struct tcp_cc *cc, const struct tcp_cc *was)
 {
@@ -66,7 +66,7 @@ void tcp_cc_undo(struct tcp_cc *cc, const struct tcp_cc *was)
 		cc->ops->on_undo(cc);
 		return;
 	}
-	if (cc->ops == was->ops)
+	if (cc->ops == was->ops && cc->cwnd < was->cwnd)
 		*cc = *was;
 	cc->mss = mss;
 	cc->cwnd = cwnd;

@@ -49,7 +49,8 @@ struct tcp_cc_cubic {
 	uint64_t min_rtt_ns;      /* of this round; UINT64_MAX: none */
 	uint64_t last_min_rtt_ns; /* of the round before */
 	uint64_t css_base_rtt_ns; /* when conservative slow start began */
-	uint32_t w_max;           /* window at the last loss */
+	uint32_t w_max;           /* where the curve is flat; 0: not known */
+	uint32_t cwnd_prior;      /* window when ssthresh was set last */
 	uint32_t w_est;           /* where Reno would be */
 	uint32_t est_acked;       /* since w_est grew last */
 	uint32_t k_ms;            /* from epoch to w_max */

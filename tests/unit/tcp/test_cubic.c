@@ -85,6 +85,90 @@ START_TEST(rfc9438_s4_3_short_round_trips_do_as_well_as_reno)
 }
 END_TEST
 
+/* Equation 4 divides by cwnd: where the curve leads, the estimate gains no more than alpha a round trip. */
+START_TEST(rfc9438_s4_3_estimate_gains_alpha_a_round_trip)
+{
+	lose(100 * MSS);
+	cc.cwnd = 200 * MSS; /* the curve is far ahead */
+
+	uint32_t before = cc.cubic.w_est;
+
+	for (int i = 0; i < 200; i++) {
+		struct tcp_cc_ack a = { .acked = MSS, .is_cwnd_limited = true };
+
+		cc.cwnd = 200 * MSS;
+		cc.ops->on_ack(&cc, &a, now);
+	}
+	ck_assert_uint_eq(cc.cubic.w_est, before + MSS * 9 / 17);
+}
+END_TEST
+
+/* cwnd_prior and not W_max, which fast convergence made less, says from where on alpha is 1. */
+START_TEST(rfc9438_s4_3_alpha_is_one_from_the_window_before_the_loss)
+{
+	lose(1000 * MSS);
+	lose(800 * MSS);
+	ck_assert_uint_eq(cc.cubic.w_max, 680 * MSS);
+	ck_assert_uint_eq(cc.cubic.cwnd_prior, 800 * MSS);
+	for (uint32_t from = 700; from <= 800; from += 100) {
+		struct tcp_cc_ack a = { .acked = cc.cwnd, .is_cwnd_limited = true };
+
+		cc.cubic.w_est = from * MSS;
+		cc.cubic.est_acked = 0;
+		cc.ops->on_ack(&cc, &a, now);
+		ck_assert_uint_eq(cc.cubic.w_est, from * MSS + (from < 800 ? MSS * 9 / 17 : MSS));
+	}
+}
+END_TEST
+
+START_TEST(rfc9438_s4_8_after_a_timeout_the_curve_begins_flat)
+{
+	cc.cwnd = 1000 * MSS;
+	cc.ops->on_rto(&cc, cc.cwnd, now);
+	ck_assert_uint_eq(cc.ssthresh, 700 * MSS);
+	cc.cwnd = MSS;
+	while (tcp_cc_in_slow_start(&cc))
+		round_trip(100 * NS_PER_MS);
+	ck_assert_uint_eq(cc.cubic.k_ms, 0);
+	ck_assert_uint_eq(cc.cubic.w_max, 700 * MSS);
+
+	struct mono start = cc.cubic.epoch;
+
+	/* as steep as before the timeout it would be at 940 after 4 s */
+	while (mono_since(now, start) < 4 * NS_PER_SEC)
+		round_trip(100 * NS_PER_MS);
+
+	double want = 700 + 0.4 * pow((double)mono_since(now, start) / 1e9, 3);
+
+	ck_assert_double_le((double)cc.cwnd / MSS, want * 1.03 + 1);
+	ck_assert_double_ge((double)cc.cwnd / MSS, want * 0.97);
+}
+END_TEST
+
+START_TEST(rfc9438_s4_9_2_undo_keeps_what_is_newer)
+{
+	lose(1000 * MSS);
+
+	struct tcp_cc was = cc; /* 700 */
+
+	lose(700 * MSS);
+	tcp_cc_undo(&cc, &was);
+	ck_assert_uint_eq(cc.cwnd, 700 * MSS);
+	ck_assert_uint_eq(cc.cubic.w_max, 1000 * MSS);
+	ck_assert_uint_eq(cc.cubic.k_ms, was.cubic.k_ms);
+
+	was = cc;
+	lose(700 * MSS);
+	cc.cwnd = 710 * MSS;
+
+	uint32_t w_max = cc.cubic.w_max;
+
+	tcp_cc_undo(&cc, &was);
+	ck_assert_uint_eq(cc.cwnd, 710 * MSS);
+	ck_assert_uint_eq(cc.cubic.w_max, w_max);
+}
+END_TEST
+
 START_TEST(rfc9438_s4_7_fast_convergence_gives_way)
 {
 	lose(1000 * MSS);
@@ -218,6 +302,19 @@ START_TEST(rfc9406_s4_2_noise_returns_to_slow_start)
 }
 END_TEST
 
+/* A slow start after a timeout knows its end; longer round trips on the way there are its own. */
+START_TEST(rfc9406_s4_3_only_the_first_slow_start)
+{
+	cc.cwnd = 1000 * MSS;
+	cc.ops->on_rto(&cc, cc.cwnd, now);
+	cc.cwnd = 16 * MSS;
+	round_trip(40 * NS_PER_MS);
+	round_trip(60 * NS_PER_MS);
+	ck_assert(!cc.cubic.is_css);
+	ck_assert_uint_eq(cc.cwnd, 64 * MSS);
+}
+END_TEST
+
 START_TEST(rfc9406_steady_round_trips_keep_slow_start)
 {
 	for (int i = 0; i < 12; i++)
@@ -235,6 +332,10 @@ Suite *cubic_suite(void)
 	tcase_add_test(t, rfc9438_s4_6_loss_leaves_seven_tenths);
 	tcase_add_test(t, rfc9438_s4_2_window_follows_the_cubic_curve);
 	tcase_add_test(t, rfc9438_s4_3_short_round_trips_do_as_well_as_reno);
+	tcase_add_test(t, rfc9438_s4_3_estimate_gains_alpha_a_round_trip);
+	tcase_add_test(t, rfc9438_s4_3_alpha_is_one_from_the_window_before_the_loss);
+	tcase_add_test(t, rfc9438_s4_8_after_a_timeout_the_curve_begins_flat);
+	tcase_add_test(t, rfc9438_s4_9_2_undo_keeps_what_is_newer);
 	tcase_add_test(t, rfc9438_s4_7_fast_convergence_gives_way);
 	tcase_add_test(t, rfc9438_s5_8_idle_time_is_not_time_since_the_loss);
 	tcase_add_test(t, rfc9438_target_grows_by_half_at_most);
@@ -243,6 +344,7 @@ Suite *cubic_suite(void)
 	tcase_add_test(t, rfc9406_s4_3_conservative_slow_start_lasts_five_rounds);
 	tcase_add_test(t, rfc9438_s5_8_no_growth_while_the_program_is_the_limit);
 	tcase_add_test(t, rfc9406_s4_2_noise_returns_to_slow_start);
+	tcase_add_test(t, rfc9406_s4_3_only_the_first_slow_start);
 	tcase_add_test(t, rfc9406_steady_round_trips_keep_slow_start);
 	return s;
 }
