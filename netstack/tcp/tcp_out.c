@@ -121,6 +121,9 @@ static int send_lost(struct tcp_conn *c, struct mono now)
 	tcp_rtx_sent(c, r, now);
 	tcp_undo_sent_again(c, (uint32_t)n, now);
 	c->prr_out += (uint32_t)n;
+	/* RFC 6675 6: the timeout is of this copy, which may have waited long for RACK's word (linux tcp_xmit_retransmit_queue()) */
+	if (r == tcp_rec_first(c))
+		tcp_rto_arm(c, now);
 	return n;
 }
 

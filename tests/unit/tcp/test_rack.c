@@ -134,6 +134,44 @@ START_TEST(rfc8985_s3_3_2_reordering_window_is_a_round_trip_at_most)
 }
 END_TEST
 
+/* A copy that left late is not overtaken by the timeout of the first: it has a whole one of its own. */
+START_TEST(rfc6675_s6_timeout_begins_anew_when_the_first_segment_is_sent_again)
+{
+	uint64_t end_ms;
+
+	spaced(&sack, 5, 0);
+	conn(t)->rack.is_reordered = true;
+	conn(t)->rack.wnd_mult = UINT8_MAX;
+	at_ms(t, RTT_MS + 3);
+	sacked(1, 4);
+	expect_nothing(t); /* RACK waits for another round trip */
+	at_ms(t, 2 * RTT_MS + 6);
+	expect_out(t, S(.seq = 1, .ack = 1, .len = M));
+	end_ms = 2 * RTT_MS + 6 + conn(t)->rto_ns / NS_PER_MS;
+	at_ms(t, end_ms - 1);
+	ck_assert_uint_eq(stat_of(t, STAT_TCP_RTOS), 0);
+	at_ms(t, end_ms + 1);
+	ck_assert_uint_eq(stat_of(t, STAT_TCP_RTOS), 1);
+}
+END_TEST
+
+START_TEST(rfc6675_s6_timeout_goes_on_when_a_later_segment_is_sent_again)
+{
+	struct mono when;
+
+	spaced(&sack, 6, 0);
+	at_ms(t, RTT_MS + 3);
+	sacked(1, 4);
+	expect_out(t, S(.seq = 1, .ack = 1, .len = M));
+	when = conn(t)->rto_timer.when;
+	at_ms(t, RTT_MS + 6);
+	seg_in_turn(t, S(.seq = 1, .ack = 1, .sack_cnt = 2,
+			 .sack = { { 1 + 5 * M, 1 + 6 * M }, { 1 + M, 1 + 4 * M } }));
+	expect_out(t, S(.seq = 1 + 4 * M, .ack = 1, .len = M));
+	ck_assert_uint_eq(conn(t)->rto_timer.when.ns, when.ns);
+}
+END_TEST
+
 START_TEST(rfc8985_s6_2_lost_retransmission_is_found_without_a_timeout)
 {
 	spaced(&sack, 6, 6);
@@ -144,7 +182,7 @@ START_TEST(rfc8985_s6_2_lost_retransmission_is_found_without_a_timeout)
 	sacked(1, 6);
 	expect_out(t, S(.seq = 1 + 6 * M, .ack = 1, .len = M));
 	forget_out(t);
-	at_ms(t, 2 * RTT_MS + 5);
+	at_ms(t, 2 * RTT_MS + 6);
 	sacked(1, 7); /* sent after the retransmission, and it is here */
 	expect_out(t, S(.seq = 1, .ack = 1, .len = M));
 	ck_assert_uint_eq(stat_of(t, STAT_TCP_RTOS), 0);
@@ -351,6 +389,8 @@ Suite *rack_suite(void)
 	tcase_add_test(tc, rfc8985_s6_2_after_reordering_three_sacks_wait_as_well);
 	tcase_add_test(tc, rfc8985_s6_2_dsack_widens_the_window_once_a_round_trip);
 	tcase_add_test(tc, rfc8985_s3_3_2_reordering_window_is_a_round_trip_at_most);
+	tcase_add_test(tc, rfc6675_s6_timeout_begins_anew_when_the_first_segment_is_sent_again);
+	tcase_add_test(tc, rfc6675_s6_timeout_goes_on_when_a_later_segment_is_sent_again);
 	tcase_add_test(tc, rfc8985_s6_2_lost_retransmission_is_found_without_a_timeout);
 	tcase_add_test(tc, rfc8985_s6_2_answer_to_the_first_copy_measures_nothing);
 	tcase_add_test(tc, rfc8985_s6_3_timeout_spares_what_was_just_sent);
