@@ -148,6 +148,11 @@ int ns_stack_knob(const struct ns_stack *s, enum ns_knob knob)
 	return knob < NS_KNOB_COUNT ? s->core.knobs[knob] : 0;
 }
 
+int ns_stack_set_fastopen_keys(struct ns_stack *s, const uint8_t *keys, uint32_t len)
+{
+	return tcp_set_fastopen_keys(s->tcp, keys, len);
+}
+
 struct socks *ns_stack_socks(struct ns_stack *s)
 {
 	return s->socks;

@@ -321,6 +321,8 @@ struct transport_ops {
 	void (*abort)(void *c);
 	int (*setopt)(void *c, enum ns_sockopt opt, int value);
 	int (*getopt)(void *c, enum ns_sockopt opt, int *ret_value);
+	int (*set_fastopen_keys)(void *c, const uint8_t *keys, uint32_t len); /* NULL: no stream */
+	uint32_t (*fastopen_keys)(const void *c, uint8_t keys[NS_FASTOPEN_KEYS_LEN]);
 	int (*info)(void *c, struct mono now, struct ns_tcp_info *ret_info);
 	/** build and hand down what is due; called once a turn and when a link became writable */
 	void (*output)(void *self, struct mono now);

@@ -452,6 +452,23 @@ int ns_sock_getopt(struct ns_stack *s, ns_sock h, enum ns_sockopt opt, int *ret_
 	return so ? ops_of(so)->getopt(so->conn, opt, ret_value) : -EBADF;
 }
 
+int ns_sock_set_fastopen_keys(struct ns_stack *s, ns_sock h, const uint8_t *keys, uint32_t len)
+{
+	struct sock *so = find(s, h);
+
+	if (!so)
+		return -EBADF;
+	return so->ops->set_fastopen_keys ? so->ops->set_fastopen_keys(so->conn, keys, len)
+					  : -ENOPROTOOPT;
+}
+
+uint32_t ns_sock_fastopen_keys(struct ns_stack *s, ns_sock h, uint8_t keys[NS_FASTOPEN_KEYS_LEN])
+{
+	const struct sock *so = find(s, h);
+
+	return so && so->ops->fastopen_keys ? so->ops->fastopen_keys(so->conn, keys) : 0;
+}
+
 int ns_sock_tcp_info(struct ns_stack *s, ns_sock h, struct mono now, struct ns_tcp_info *ret_info)
 {
 	struct sock *so = find(s, h);

@@ -22,6 +22,8 @@ static void pools_init(struct tcp *t, const struct ns_limits *lim)
 	pool_init(&t->tw_pool, "tcp_tw", sizeof(struct tcp_tw), lim->timewait, KEEP);
 	pool_init(&t->rec_pool, "tcp_rec", sizeof(struct tcp_rec), TCP_REC_POOL, KEEP);
 	pool_init(&t->ooo_pool, "tcp_ooo", sizeof(struct tcp_ooo), TCP_OOO_POOL, KEEP);
+	pool_init(&t->tfo_reset_pool, "tcp_tfo_reset", sizeof(struct tcp_tfo_reset), TCP_TFO_RESETS,
+		  KEEP);
 }
 
 static void pools_done(struct tcp *t)
@@ -32,6 +34,7 @@ static void pools_done(struct tcp *t)
 	pool_done(&t->tw_pool);
 	pool_done(&t->rec_pool);
 	pool_done(&t->ooo_pool);
+	pool_done(&t->tfo_reset_pool);
 }
 
 struct tcp *tcp_new(struct ns_core *core, struct net *net, const struct user_ops *users)

@@ -82,6 +82,7 @@ void tcp_conn_free(struct tcp_conn *c)
 void tcp_conn_detach(struct tcp_conn *c)
 {
 	tcp_fastopen_end(c);
+	tcp_fastopen_over(c);
 	tcp_timers_cancel(c);
 	if (tcp_has(c, TCP_F_HASHED))
 		demux_del_conn(c->t->demux, &c->dc);
@@ -200,6 +201,8 @@ void tcp_conn_start(struct tcp_conn *c, struct mono now)
 	c->urg.has_rcv = c->urg.has_snd = false;
 	c->ecn = (struct tcp_ecn){ .mode = TCP_ECN_OFF };
 	c->tfo.is_early = c->tfo.is_deferred = c->tfo.is_data_acked = c->tfo.may_ask = false;
+	c->tfo.is_fast = c->tfo.is_trial = false;
+	c->tfo.fail = TCP_TFO_FAIL_NONE;
 	c->tfo.sent_len = 0;
 	c->tfo.opt.has = false;
 	c->probe_backoff = 0;

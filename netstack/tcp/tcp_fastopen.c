@@ -1,120 +1,232 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tcp_fastopen.c - octets in the SYN (RFC 7413): cookies of the server, memory of the client
+ * tcp_fastopen.c - octets in the SYN (RFC 7413): the server, its cookies and what it takes
  *
  * Theory of operation
  *
  * A client that has spoken with a server before has a cookie from it, and sends its first octets with the SYN. The
  * cookie proves that its address is its own; so the server may give the octets to its program at once.
  *
- *   server  The cookie is a keyed hash of both addresses. A SYN that asks for one, or has a wrong one, is an ordinary
- *           one whose SYN-ACK brings the right one. A right one makes a connection at once (tcp_listen.c), in the
- *           accept queue, its octets in the receive queue. It is in ESTABLISHED although its SYN-ACK is not
- *           acknowledged (tfo.is_pending): program and sending octets know no difference, but the retransmission
- *           timer repeats the SYN-ACK and nothing else, and so does the peer's SYN when it comes again. At most
- *           TCP_FASTOPEN of a listener are in that state; beyond it SYNs are ordinary.
- *   client  connect() with TCP_FASTOPEN_CONNECT and a cookie says "connected" and sends nothing until there are
- *           octets; then the SYN takes as many as one segment holds. What the SYN-ACK does not acknowledge was
- *           never sent, as far as the connection knows. Without a cookie the SYN asks for one.
+ * The cookie is a keyed hash of both addresses, the one Linux makes with the same key, so that servers which share
+ * an address can share their clients. A SYN that asks for one, or has a wrong one, is an ordinary one whose SYN-ACK
+ * brings the right one. A right one makes a connection at once (tcp_listen.c), in the accept queue, its octets in
+ * the receive queue. It is in ESTABLISHED although its SYN-ACK is not acknowledged (tfo.is_pending): program and
+ * sending octets know no difference, but the retransmission timer repeats the SYN-ACK and nothing else, and so does
+ * the peer's SYN when it comes again.
  *
- * A SYN that is repeated has neither octets nor option: somebody on the way may drop those. The server is then not
- * tried again for a minute, twice that the next time, and so on (4.1.3).
+ * Keys are changed without a client noticing: the old one becomes the backup, whose cookies are taken for as long
+ * as it is there and answered with a new one. They are a listener's own (TCP_FASTOPEN_KEY), or else the stack's
+ * (net.ipv4.tcp_fastopen_key), or else drawn by chance.
  *
- * Knob tcp_fastopen as Linux's, bits: 1 client, 2 server, 4 client sends octets without a cookie, 0x200 server
- * takes them without one, 0x400 every listener is one without TCP_FASTOPEN.
+ * The knob tcp_fastopen has Linux's bits: 1 client, 2 server, 4 the client sends octets without a cookie, 0x200
+ * the server takes them without one, 0x400 every listener is one without TCP_FASTOPEN. TCP_FASTOPEN_NO_COOKIE
+ * is 4 and 0x200 for one socket.
  *
- * Limits: SERVERS cookies are remembered, one for each place of a hash table; another server takes the place.
+ * Limits: at most TCP_FASTOPEN connections of a listener wait for the end of their handshake; beyond it SYNs are
+ * ordinary. One that is reset after accept() goes on counting for a minute (5.1): who knows the cookie of an address
+ * could otherwise have its owner reset as many answers as it likes. TCP_TFO_RESETS of those a stack, more are not
+ * counted.
  *
- * References: RFC 7413 4; linux v6.1 net/ipv4/tcp_fastopen.c. Deviates from RFC 7413 2: only one key, no
- * experimental option.
+ * References: RFC 7413 4.1.2, 4.2.2, 5.1; linux v6.1 net/ipv4/tcp_fastopen.c, net/core/request_sock.c.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "tcp/tcp_int.h"
 
 enum {
-	KNOB_CLIENT = 1,
-	KNOB_SERVER = 2,
-	KNOB_CLIENT_NO_COOKIE = 4,
-	KNOB_SERVER_NO_COOKIE = 0x200,
-	KNOB_ALL_LISTENERS = 0x400,
-
 	COOKIE_LEN = 8, /* octets of ours */
-	LOSS_SHIFT_MAX = 6,
+	NO_KEY = -1,
 };
 
-#define LOSS_NS (60 * NS_PER_SEC)
+#define RESET_NS (60 * NS_PER_SEC)
 
 /** tcp_fastopen_init() - draw the keys; once for a stack */
 void tcp_fastopen_init(struct tcp *t)
 {
 	const struct ns_env *env = t->core->env;
 
-	env->random(env->ctx, t->tfo_key, sizeof(t->tfo_key));
+	env->random(env->ctx, &t->tfo_keys.key[0], sizeof(t->tfo_keys.key[0]));
+	env->random(env->ctx, &t->tfo_table_key, sizeof(t->tfo_table_key));
+	t->tfo_keys.cnt = 1;
 }
 
-/* --- server ---------------------------------------------------------------------------------- */
+/* --- keys ------------------------------------------------------------------------------------- */
 
-/* RFC 7413 4.1.2: of addresses, not of ports */
-static void make_cookie(const struct tcp *t, const struct tcp_seg *s, uint8_t cookie[COOKIE_LEN])
+static uint64_t le64_get(const uint8_t *at)
 {
-	struct ns_addr pair[2] = { s->remote.addr, s->local.addr };
-	uint64_t h = hash_sip(&t->tfo_key[0], pair, sizeof(pair));
+	uint64_t v = 0;
 
-	memcpy(cookie, &h, COOKIE_LEN);
+	for (uint32_t i = 0; i < sizeof(v); i++)
+		v |= (uint64_t)at[i] << (8 * i);
+	return v;
 }
 
-/** tcp_fastopen_grant() - the cookie of who sent @s, for the SYN-ACK */
-void tcp_fastopen_grant(const struct tcp *t, const struct tcp_seg *s, struct tcp_tfo_opt *ret_o)
+static void le64_put(uint8_t *at, uint64_t v)
 {
-	*ret_o = (struct tcp_tfo_opt){ .has = true, .len = COOKIE_LEN };
-	make_cookie(t, s, ret_o->v);
+	for (uint32_t i = 0; i < sizeof(v); i++)
+		at[i] = (uint8_t)(v >> (8 * i));
 }
+
+static int keys_set(struct tcp_tfo_keys *k, const uint8_t *keys, uint32_t len)
+{
+	if (len != NS_FASTOPEN_KEY_LEN && len != NS_FASTOPEN_KEYS_LEN)
+		return -EINVAL;
+	k->cnt = len / NS_FASTOPEN_KEY_LEN;
+	for (uint32_t i = 0; i < k->cnt; i++, keys += NS_FASTOPEN_KEY_LEN)
+		k->key[i] = (struct hash_key){ { le64_get(keys), le64_get(keys + 8) } };
+	return 0;
+}
+
+int tcp_set_fastopen_keys(struct tcp *t, const uint8_t *keys, uint32_t len)
+{
+	return keys_set(&t->tfo_keys, keys, len);
+}
+
+/** tcp_fastopen_set_keys() - transport_ops.set_fastopen_keys. Return: 0 or -EINVAL */
+int tcp_fastopen_set_keys(void *conn, const uint8_t *keys, uint32_t len)
+{
+	struct tcp_conn *c = conn;
+
+	return keys_set(&c->tfo.keys, keys, len);
+}
+
+static const struct tcp_tfo_keys *keys_of(const struct tcp_conn *lc)
+{
+	return lc->tfo.keys.cnt ? &lc->tfo.keys : &lc->t->tfo_keys;
+}
+
+/** tcp_fastopen_keys() - transport_ops.fastopen_keys. Return: octets at @keys */
+uint32_t tcp_fastopen_keys(const void *conn, uint8_t keys[NS_FASTOPEN_KEYS_LEN])
+{
+	const struct tcp_tfo_keys *k = keys_of(conn);
+
+	for (uint32_t i = 0; i < k->cnt; i++, keys += NS_FASTOPEN_KEY_LEN) {
+		le64_put(keys, k->key[i].k[0]);
+		le64_put(keys + 8, k->key[i].k[1]);
+	}
+	return k->cnt * NS_FASTOPEN_KEY_LEN;
+}
+
+/* --- cookies ---------------------------------------------------------------------------------- */
+
+/* RFC 7413 4.1.2: of addresses, not of ports; linux __tcp_fastopen_cookie_gen_cipher() */
+static void make_cookie(const struct hash_key *key, const struct tcp_seg *s,
+			uint8_t cookie[COOKIE_LEN])
+{
+	const uint8_t *from = s->remote.addr.b, *to = s->local.addr.b;
+	uint32_t len = sizeof(s->remote.addr.b);
+	uint8_t pair[2 * sizeof(s->remote.addr.b)];
+	struct ns_addr a, b;
+
+	if (ns_addr_is_v4(&s->remote.addr)) {
+		from += 12;
+		to += 12;
+		len = 4;
+	} else { /* as on the wire */
+		a = ns_addr_zoned(s->remote.addr, 0);
+		b = ns_addr_zoned(s->local.addr, 0);
+		from = a.b;
+		to = b.b;
+	}
+	memcpy(pair, from, len);
+	memcpy(pair + len, to, len);
+	le64_put(cookie, hash_sip(key, pair, 2 * (size_t)len));
+}
+
+/** tcp_fastopen_grant() - the cookie that @lc gives to who sent @s, for the SYN-ACK, in the option that asked */
+void tcp_fastopen_grant(const struct tcp_conn *lc, const struct tcp_seg *s,
+			struct tcp_tfo_opt *ret_o)
+{
+	*ret_o =
+		(struct tcp_tfo_opt){ .has = true, .is_exp = s->opt.tfo.is_exp, .len = COOKIE_LEN };
+	make_cookie(&keys_of(lc)->key[0], s, ret_o->v);
+}
+
+/* RFC 7413 4.2.2 step 1: which key the cookie is of, or NO_KEY */
+static int key_of(const struct tcp_tfo_keys *k, const struct tcp_seg *s)
+{
+	const struct tcp_tfo_opt *o = &s->opt.tfo;
+	uint8_t cookie[COOKIE_LEN];
+
+	for (uint32_t i = 0; o->len == COOKIE_LEN && i < k->cnt; i++) {
+		uint8_t diff = 0;
+
+		make_cookie(&k->key[i], s, cookie);
+		for (uint32_t n = 0; n < COOKIE_LEN; n++)
+			diff |= cookie[n] ^ o->v[n];
+		if (diff == 0)
+			return (int)i;
+	}
+	return NO_KEY;
+}
+
+/* --- what is taken ---------------------------------------------------------------------------- */
 
 static uint32_t queue_max(const struct tcp_conn *lc)
 {
 	if (lc->tfo.queue_max)
 		return lc->tfo.queue_max;
-	return tcp_knob(lc->t, NS_KNOB_tcp_fastopen) & KNOB_ALL_LISTENERS ? lc->listener->backlog
-									  : 0;
+	return tcp_knob(lc->t, NS_KNOB_tcp_fastopen) & TCP_TFO_ALL_LISTENERS ? lc->listener->backlog
+									     : 0;
 }
 
-/* RFC 7413 4.2.2 step 1 */
-static bool is_ours(const struct tcp *t, const struct tcp_seg *s)
+/* A reset that counts no longer makes room, one for each SYN (linux tcp_fastopen_queue_check()). */
+static bool has_room(struct tcp_listener *l, uint32_t max, struct mono now)
+{
+	struct tcp_tfo_reset *r;
+
+	if (l->tfo_cnt < max)
+		return true;
+	r = list_is_empty(&l->tfo_resets)
+		    ? NULL
+		    : list_entry(l->tfo_resets.next, struct tcp_tfo_reset, node);
+	if (!r || mono_lt(now, r->until)) {
+		stat_inc(tcp_stats(l->c->t), STAT_TCP_TFO_OVERFLOWS);
+		return false;
+	}
+	list_del(&r->node);
+	pool_put(&l->c->t->tfo_reset_pool, r);
+	l->tfo_cnt--;
+	return true;
+}
+
+/** tcp_fastopen_judge() - what a SYN for the listener @lc is worth (RFC 7413 4.2.2; linux tcp_try_fastopen()) */
+enum tcp_tfo_verdict tcp_fastopen_judge(struct tcp_conn *lc, const struct tcp_seg *s,
+					struct mono now)
 {
 	const struct tcp_tfo_opt *o = &s->opt.tfo;
-	uint8_t cookie[COOKIE_LEN], diff = 0;
-
-	if (o->len != COOKIE_LEN)
-		return false;
-	make_cookie(t, s, cookie);
-	for (uint32_t i = 0; i < COOKIE_LEN; i++)
-		diff |= cookie[i] ^ o->v[i];
-	return diff == 0;
-}
-
-/** tcp_fastopen_judge() - what a SYN for the listener @lc is worth (RFC 7413 4.2.2) */
-enum tcp_tfo_verdict tcp_fastopen_judge(const struct tcp_conn *lc, const struct tcp_seg *s)
-{
+	struct ns_stats *stats = tcp_stats(lc->t);
 	int knob = tcp_knob(lc->t, NS_KNOB_tcp_fastopen);
-	bool is_free = (knob & KNOB_SERVER_NO_COOKIE) && s->len;
 	uint32_t max = queue_max(lc);
+	int key;
 
-	if (!(knob & KNOB_SERVER) || max == 0 || (!s->opt.tfo.has && !is_free))
+	if (o->has && o->len == 0)
+		stat_inc(stats, STAT_TCP_TFO_COOKIE_REQS);
+	if (!(knob & TCP_TFO_SERVER) || max == 0 || (!o->has && s->len == 0) ||
+	    !has_room(lc->listener, max, now))
 		return TCP_TFO_NONE;
-	if (!is_free && !is_ours(lc->t, s))
+	if (knob & TCP_TFO_SERVER_NO_COOKIE || lc->tfo.no_cookie)
+		return TCP_TFO_OPEN;
+	if (!o->has)
+		return TCP_TFO_NONE;
+	if (o->len == 0)
 		return TCP_TFO_GRANT;
-	if (lc->listener->tfo_cnt >= max) {
-		stat_inc(tcp_stats(lc->t), STAT_TCP_TFO_OVERFLOWS);
-		return TCP_TFO_NONE;
+	key = key_of(keys_of(lc), s);
+	if (key == NO_KEY) {
+		stat_inc(stats, STAT_TCP_TFO_PASSIVE_FAILS);
+		return TCP_TFO_GRANT;
 	}
-	return TCP_TFO_OPEN;
+	if (key == 0)
+		return TCP_TFO_OPEN;
+	stat_inc(stats, STAT_TCP_TFO_PASSIVE_OLD);
+	return TCP_TFO_RENEW;
 }
 
 /** tcp_fastopen_begin() - @c, of the listener @l, is open before its handshake is over */
 void tcp_fastopen_begin(struct tcp_conn *c, struct tcp_listener *l)
 {
-	c->tfo.is_pending = true;
+	c->tfo.is_pending = c->tfo.is_child = true;
 	c->tfo.l = l;
 	list_push(&l->tfo_q, &c->tfo.node);
 	l->tfo_cnt++;
@@ -132,6 +244,34 @@ void tcp_fastopen_end(struct tcp_conn *c)
 	c->tfo.l = NULL;
 }
 
+/** tcp_fastopen_reset() - RFC 7413 5.1: the peer resets @c; before the handshake is over that goes on counting */
+void tcp_fastopen_reset(struct tcp_conn *c, struct mono now)
+{
+	struct tcp_listener *l = c->tfo.l;
+	struct tcp_tfo_reset *r;
+
+	if (!l || c->parent) /* in the accept queue it takes a place of the backlog */
+		return;
+	r = pool_get(&c->t->tfo_reset_pool);
+	if (!r)
+		return;
+	r->until = mono_add(now, RESET_NS);
+	list_init(&r->node);
+	list_push(&l->tfo_resets, &r->node);
+	l->tfo_cnt++;
+}
+
+/** tcp_fastopen_forget() - the listener goes; connections that it counts go on */
+void tcp_fastopen_forget(struct tcp_listener *l)
+{
+	struct list *n;
+
+	while ((n = list_pop(&l->tfo_q)) != NULL)
+		list_entry(n, struct tcp_conn, tfo.node)->tfo.l = NULL;
+	while ((n = list_pop(&l->tfo_resets)) != NULL)
+		pool_put(&l->c->t->tfo_reset_pool, list_entry(n, struct tcp_tfo_reset, node));
+}
+
 /** tcp_fastopen_acked() - an acknowledgement that is believed: our SYN-ACK has arrived */
 void tcp_fastopen_acked(struct tcp_conn *c, const struct tcp_seg *s, struct mono now)
 {
@@ -145,131 +285,4 @@ void tcp_fastopen_acked(struct tcp_conn *c, const struct tcp_seg *s, struct mono
 	tcp_timer_stop(c, &c->rto_timer);
 	if (tcp_flight(c))
 		tcp_rto_arm(c, now);
-}
-
-/* --- client ---------------------------------------------------------------------------------- */
-
-static struct tcp_tfo_server *place_of(struct tcp_conn *c)
-{
-	struct tcp *t = c->t;
-	const struct ns_addr *a = &tcp_remote(c)->addr;
-
-	return &t->tfo_servers[hash_sip(&t->tfo_key[1], a, sizeof(*a)) %
-			       NS_ARRAY_LEN(t->tfo_servers)];
-}
-
-/* What is remembered of the peer, or NULL. */
-static struct tcp_tfo_server *known(struct tcp_conn *c)
-{
-	struct tcp_tfo_server *p = place_of(c);
-
-	return memcmp(&p->addr, &tcp_remote(c)->addr, sizeof(p->addr)) == 0 ? p : NULL;
-}
-
-/* RFC 7413 4.1.3: octets in a SYN got lost not long ago */
-static bool is_avoided(const struct tcp_tfo_server *p, struct mono now)
-{
-	return p && p->loss_cnt &&
-	       mono_since(now, p->lost_at) < LOSS_NS << ns_min_u(p->loss_cnt - 1u, LOSS_SHIFT_MAX);
-}
-
-/**
- * tcp_fastopen_connect() - RFC 7413 4.2.1: a connection that may send octets with its SYN
- * @c:		In SYN-SENT, nothing sent yet; with TCP_FASTOPEN_CONNECT
- * @now:	Time
- *
- * With a cookie nothing is sent before there are octets, and the program is told that it is connected.
- */
-void tcp_fastopen_connect(struct tcp_conn *c, struct mono now)
-{
-	int knob = tcp_knob(c->t, NS_KNOB_tcp_fastopen);
-	const struct tcp_tfo_server *p = known(c);
-	struct tcp_tfo_opt *o = &c->tfo.opt;
-
-	c->tfo.may_ask = knob & KNOB_CLIENT;
-	if (!c->tfo.may_ask || is_avoided(p, now))
-		return;
-	*o = (struct tcp_tfo_opt){ .has = true };
-	if (p && p->cookie_len) {
-		o->len = p->cookie_len;
-		memcpy(o->v, p->cookie, sizeof(o->v));
-	} else if (knob & KNOB_CLIENT_NO_COOKIE) {
-		o->has = false;
-	} else {
-		return; /* the SYN asks for one */
-	}
-	c->mss = ns_min_u(tcp_mss_for(&c->dst, &tcp_remote(c)->addr, c->user_mss),
-			  p && p->mss ? p->mss : c->peer_mss) -
-		 TCP_OPT_MAX;
-	c->snd_nxt = c->iss;
-	c->flags &= ~TCP_F_SYN_DUE;
-	c->tfo.is_deferred = c->tfo.is_early = true;
-	tcp_conn_tell(c, NS_EV_CONNECTED | NS_EV_OUT, 0);
-}
-
-/** tcp_fastopen_len() - octets for the SYN that leaves now */
-uint32_t tcp_fastopen_len(const struct tcp_conn *c)
-{
-	if (!c->tfo.is_deferred || c->syn_retries)
-		return 0;
-	return ns_min_u((uint32_t)bytes_len(&c->sndq), c->mss);
-}
-
-/** tcp_fastopen_sent() - the SYN has left, with @len octets */
-void tcp_fastopen_sent(struct tcp_conn *c, uint32_t len)
-{
-	if (!c->tfo.is_deferred)
-		return;
-	c->tfo.is_deferred = false;
-	c->tfo.sent_len = len;
-	c->snd_nxt = seq_add(c->iss, 1 + len);
-}
-
-/** tcp_fastopen_lost() - no answer to the SYN: the next one is plain; was it the octets? */
-void tcp_fastopen_lost(struct tcp_conn *c, struct mono now)
-{
-	struct tcp_tfo_server *p = known(c);
-
-	c->tfo.opt.has = false;
-	if (c->syn_retries || c->tfo.sent_len == 0)
-		return;
-	if (!p) {
-		p = place_of(c);
-		*p = (struct tcp_tfo_server){ .addr = tcp_remote(c)->addr };
-	}
-	if (p->loss_cnt < UINT8_MAX)
-		p->loss_cnt++;
-	p->lost_at = now;
-}
-
-/**
- * tcp_fastopen_answered() - RFC 7413 4.2.1: the SYN-ACK
- * @c:		Connection in SYN-SENT; SND.UNA and SND.NXT become the acknowledgement
- * @s:		SYN-ACK, its acknowledgement is acceptable
- *
- * A cookie is remembered with the peer's MSS; octets that it does not acknowledge will be sent as new ones.
- */
-void tcp_fastopen_answered(struct tcp_conn *c, const struct tcp_seg *s)
-{
-	const struct tcp_tfo_opt *o = &s->opt.tfo;
-	uint32_t acked = (uint32_t)seq_diff(s->ack, seq_add(c->iss, 1));
-	struct tcp_tfo_server *p = place_of(c);
-
-	c->tfo.is_deferred = false;
-	if (o->has && o->len && c->tfo.may_ask) {
-		*p = (struct tcp_tfo_server){ .addr = tcp_remote(c)->addr,
-					      .cookie_len = o->len,
-					      .mss = s->opt.mss };
-		memcpy(p->cookie, o->v, sizeof(p->cookie));
-	}
-	c->snd_una = c->snd_nxt = s->ack;
-	if (acked == 0)
-		return;
-	bytes_consume(&c->sndq, acked);
-	c->meter.bytes_acked += acked;
-	c->tfo.is_data_acked = true;
-	stat_inc(tcp_stats(c->t), STAT_TCP_TFO_ACTIVE);
-	p = known(c);
-	if (p)
-		p->loss_cnt = 0;
 }

@@ -196,6 +196,7 @@ static enum step reset_in(struct tcp_arrival *a)
 	struct tcp_conn *c = a->c;
 
 	stat_inc(tcp_stats(c->t), STAT_TCP_CONN_RESETS);
+	tcp_fastopen_reset(c, a->now);
 	switch (c->state) {
 	case TCP_SYN_RCVD:
 		tcp_conn_fail(c, -ECONNREFUSED, "RST");

@@ -75,6 +75,8 @@ int tcp_info(void *conn, struct mono now, struct ns_tcp_info *ret_info)
 	*ret_info = (struct ns_tcp_info){
 		.state = tcp_state_linux(c->tfo.is_pending ? TCP_SYN_RCVD : c->state),
 		.has_syn_data = c->tfo.is_data_acked,
+		.is_tfo_child = c->tfo.is_child,
+		.fastopen_client_fail = c->tfo.fail,
 		.ca_state = (uint8_t)c->ca,
 		.retransmits = (uint8_t)ns_min_u(c->retries + c->syn_retries, UINT8_MAX),
 		.probes = (uint8_t)ns_min_u(c->probe_cnt, UINT8_MAX),

@@ -395,12 +395,32 @@ bool tcp_ecn_is_echo(const struct tcp_conn *c, const struct tcp_seg *s);
 
 /* --- tcp_fastopen.c ------------------------------------------------------------------------- */
 
+/** enum tcp_tfo_knob - bits of the knob tcp_fastopen, those of Linux */
+enum tcp_tfo_knob {
+	TCP_TFO_CLIENT = 1,
+	TCP_TFO_SERVER = 2,
+	TCP_TFO_CLIENT_NO_COOKIE = 4,
+	TCP_TFO_SERVER_NO_COOKIE = 0x200,
+	TCP_TFO_ALL_LISTENERS = 0x400,
+};
+
 void tcp_fastopen_init(struct tcp *t);
-void tcp_fastopen_grant(const struct tcp *t, const struct tcp_seg *s, struct tcp_tfo_opt *ret_o);
-enum tcp_tfo_verdict tcp_fastopen_judge(const struct tcp_conn *lc, const struct tcp_seg *s);
+int tcp_fastopen_set_keys(void *conn, const uint8_t *keys, uint32_t len);
+uint32_t tcp_fastopen_keys(const void *conn, uint8_t keys[NS_FASTOPEN_KEYS_LEN]);
+void tcp_fastopen_grant(const struct tcp_conn *lc, const struct tcp_seg *s,
+			struct tcp_tfo_opt *ret_o);
+enum tcp_tfo_verdict tcp_fastopen_judge(struct tcp_conn *lc, const struct tcp_seg *s,
+					struct mono now);
 void tcp_fastopen_begin(struct tcp_conn *c, struct tcp_listener *l);
 void tcp_fastopen_end(struct tcp_conn *c);
+void tcp_fastopen_reset(struct tcp_conn *c, struct mono now);
+void tcp_fastopen_forget(struct tcp_listener *l);
 void tcp_fastopen_acked(struct tcp_conn *c, const struct tcp_seg *s, struct mono now);
+
+/* --- tcp_fastopen_client.c ------------------------------------------------------------------ */
+
+void tcp_fastopen_over(struct tcp_conn *c);
+void tcp_fastopen_timeout(struct tcp_conn *c, uint32_t before, bool is_last, struct mono now);
 void tcp_fastopen_connect(struct tcp_conn *c, struct mono now);
 uint32_t tcp_fastopen_len(const struct tcp_conn *c);
 void tcp_fastopen_sent(struct tcp_conn *c, uint32_t len);

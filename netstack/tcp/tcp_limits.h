@@ -32,6 +32,7 @@ enum {
 	TCP_OOO_POOL = 1 << 16,   /* of one stack */
 	TCP_HALFOPEN_POOL = 8192, /* of one stack */
 	TCP_TFO_SERVERS = 256,    /* of one stack, whose cookies are remembered */
+	TCP_TFO_RESETS = 4096,    /* of one stack, that still count for their listeners */
 	TCP_SYNQ_MIN = 128,       /* half-open of one listener, however small its backlog */
 	TCP_ORPHAN_RETRIES = 8,   /* linux tcp_orphan_retries() */
 	TCP_QUICK_ACKS = 16,      /* linux TCP_MAX_QUICKACKS */

@@ -197,7 +197,7 @@ static enum drop halfopen_new(struct tcp_conn *lc, const struct tcp_seg *s, cons
 	halfopen_init(h, lc, s, &d);
 	h->iss = iss ? *iss : tcp_isn(t, &h->dc.key, now);
 	if (is_granted)
-		tcp_fastopen_grant(t, s, &h->tfo);
+		tcp_fastopen_grant(lc, s, &h->tfo);
 	h->since = now;
 	if (demux_add_conn(t->demux, &h->dc) < 0) {
 		pool_put(&t->halfopen_pool, h);
@@ -340,7 +340,7 @@ static enum drop enqueue(struct tcp_listener *l, struct tcp_conn *c, struct tcp_
 
 /* RFC 7413 4.2.2 step 2: the octets of a SYN are the program's before the handshake is over. */
 static enum drop open_fast(struct tcp_conn *lc, const struct tcp_seg *s, const struct seq *iss,
-			   struct mono now)
+			   bool is_granted, struct mono now)
 {
 	struct tcp_listener *l = lc->listener;
 	struct tcp *t = lc->t;
@@ -367,6 +367,8 @@ static enum drop open_fast(struct tcp_conn *lc, const struct tcp_seg *s, const s
 	tcp_set_state(c, TCP_ESTABLISHED, "fast open");
 	tcp_conn_established(c, now);
 	tcp_fastopen_begin(c, l);
+	if (is_granted)
+		tcp_fastopen_grant(lc, s, &c->tfo.opt);
 	tcp_rcv_syn_text(c, s, now);
 	c->flags |= TCP_F_SYN_DUE;
 	tcp_conn_dirty(c);
@@ -441,9 +443,9 @@ enum drop tcp_listen_input(struct tcp_conn *lc, struct tcp_seg *s, const struct 
 		return DROP_TCP_BAD_FLAGS;
 	if (is_accept_queue_full(l))
 		return DROP_TCP_ACCEPT_QUEUE;
-	verdict = tcp_fastopen_judge(lc, s);
-	if (verdict == TCP_TFO_OPEN)
-		return open_fast(lc, s, iss, now);
+	verdict = tcp_fastopen_judge(lc, s, now);
+	if (verdict == TCP_TFO_OPEN || verdict == TCP_TFO_RENEW)
+		return open_fast(lc, s, iss, verdict == TCP_TFO_RENEW, now);
 	d = DROP_TCP_SYN_QUEUE;
 	if (has_syn_room(l))
 		d = halfopen_new(lc, s, iss, verdict == TCP_TFO_GRANT, now);
@@ -588,6 +590,7 @@ int tcp_listen_start(struct tcp_conn *c, int backlog)
 		list_init(&l->accept_q);
 		list_init(&l->syn_q);
 		list_init(&l->tfo_q);
+		list_init(&l->tfo_resets);
 		c->listener = l;
 		tcp_set_state(c, TCP_LISTEN, "listen");
 	}
@@ -614,12 +617,7 @@ void tcp_listen_stop(struct tcp_conn *c, struct mono now, bool is_quiet)
 			tcp_conn_reset(child, -ECONNABORTED, "listener closed", now);
 		tcp_conn_free(child);
 	}
-	while (!list_is_empty(&l->tfo_q)) {
-		struct tcp_conn *early = list_entry(l->tfo_q.next, struct tcp_conn, tfo.node);
-
-		list_del(&early->tfo.node);
-		early->tfo.l = NULL;
-	}
+	tcp_fastopen_forget(l);
 	while (!list_is_empty(&l->syn_q))
 		halfopen_free(c->t, list_entry(l->syn_q.next, struct tcp_halfopen, node));
 	c->listener = NULL;

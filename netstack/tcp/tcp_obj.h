@@ -175,31 +175,65 @@ enum tcp_tfo_verdict {
 	TCP_TFO_NONE,  /* an ordinary one */
 	TCP_TFO_GRANT, /* an ordinary one that gets a cookie */
 	TCP_TFO_OPEN,  /* its octets are taken */
+	TCP_TFO_RENEW, /* likewise, and it gets a new cookie: its own is the backup key's */
+};
+
+/** struct tcp_tfo_keys - what cookies are made of; of two the second is only believed */
+struct tcp_tfo_keys {
+	struct hash_key key[2];
+	uint32_t cnt; /* 0: those of the stack */
+};
+
+/** enum tcp_tfo_fail - TCP_INFO: why octets did not go with the SYN, or not through (linux enum tcp_fastopen_client_fail) */
+enum tcp_tfo_fail {
+	TCP_TFO_FAIL_NONE,
+	TCP_TFO_FAIL_COOKIE,  /* none was known */
+	TCP_TFO_FAIL_DATA,    /* the SYN-ACK did not acknowledge them */
+	TCP_TFO_FAIL_RETRANS, /* likewise, and the SYN had been repeated */
 };
 
 /** struct tcp_tfo - octets in the SYN of a connection (RFC 7413) */
 struct tcp_tfo {
-	struct list node;       /* in tcp_listener.tfo_q while @l */
-	struct tcp_listener *l; /* server: is one of those it counts */
-	uint32_t queue_max;     /* of a listener: TCP_FASTOPEN */
-	uint32_t sent_len;      /* client: octets that left with the SYN */
-	struct tcp_tfo_opt opt; /* client: what the SYN says */
-	bool is_asked_for;      /* client: TCP_FASTOPEN_CONNECT */
-	bool may_ask;           /* client: a cookie of the SYN-ACK is remembered */
-	bool is_early;          /* client: the program was told before anything was sent */
-	bool is_deferred;       /* client: the SYN waits for octets */
-	bool is_pending;        /* server: open, the SYN-ACK is not acknowledged */
-	bool is_data_acked;     /* octets of the SYN were taken */
+	struct list node;         /* in tcp_listener.tfo_q while @l */
+	struct tcp_listener *l;   /* server: is one of those it counts */
+	uint32_t queue_max;       /* of a listener: TCP_FASTOPEN */
+	struct tcp_tfo_keys keys; /* of a listener: TCP_FASTOPEN_KEY */
+	uint32_t sent_len;        /* client: octets that left with the SYN */
+	struct tcp_tfo_opt
+		opt;        /* what the SYN says; server: the SYN-ACK, when a cookie was renewed */
+	uint8_t fail;       /* client: enum tcp_tfo_fail */
+	bool no_cookie;     /* TCP_FASTOPEN_NO_COOKIE */
+	bool is_asked_for;  /* client: TCP_FASTOPEN_CONNECT */
+	bool is_fast;       /* client: the first SYN had the option or octets */
+	bool is_trial;      /* client: the first after a pause, see tcp_fastopen_client.c */
+	bool is_child;      /* server: began with a SYN whose octets were taken */
+	bool may_ask;       /* client: a cookie of the SYN-ACK is remembered */
+	bool is_early;      /* client: the program was told before anything was sent */
+	bool is_deferred;   /* client: the SYN waits for octets */
+	bool is_pending;    /* server: open, the SYN-ACK is not acknowledged */
+	bool is_data_acked; /* octets of the SYN were taken */
 };
 
 /** struct tcp_tfo_server - what a client remembers of a server */
 struct tcp_tfo_server {
-	struct ns_addr addr; /* any: empty */
-	uint8_t cookie[TCP_TFO_MAX];
-	uint8_t cookie_len;
+	struct ns_addr addr;       /* any: empty */
+	struct tcp_tfo_opt cookie; /* @has: there is one */
+	uint8_t try_exp;  /* the option of before the RFC: 1 is asked next, 2 was in vain, too */
 	uint8_t loss_cnt; /* SYNs with octets in a row that were not answered */
 	uint16_t mss;     /* of its SYN-ACK */
 	struct mono lost_at;
+};
+
+/** struct tcp_tfo_pause - something on the way swallows connections that began fast: none does for a while */
+struct tcp_tfo_pause {
+	uint32_t cnt; /* times in a row, 0: no pause */
+	struct mono at;
+};
+
+/** struct tcp_tfo_reset - RFC 7413 5.1: the peer reset before the handshake was over, which goes on counting */
+struct tcp_tfo_reset {
+	struct list node;
+	struct mono until;
 };
 
 /** struct tcp_ooo - an island of octets [start, end) beyond a hole */
@@ -215,8 +249,9 @@ struct tcp_listener {
 	struct list accept_q; /* struct tcp_conn.accept_node, oldest first */
 	struct list syn_q;    /* struct tcp_halfopen.node, oldest first */
 	uint32_t accept_cnt, syn_cnt;
-	struct list tfo_q; /* struct tcp_conn.tfo.node */
-	uint32_t tfo_cnt;
+	struct list tfo_q;         /* struct tcp_conn.tfo.node */
+	struct list tfo_resets;    /* struct tcp_tfo_reset.node, oldest first */
+	uint32_t tfo_cnt;          /* of both */
 	struct mono cookies_until; /* acknowledgements of cookies are looked for; 0: never */
 	uint32_t backlog;
 };
@@ -466,11 +501,14 @@ struct tcp {
 	struct user_ops users;
 	struct demux *demux;
 	struct pool conn_pool, halfopen_pool, tw_pool, rec_pool, ooo_pool, listener_pool;
+	struct pool tfo_reset_pool;
 	struct list conns, dirty;
 	struct list tws;
 	struct timer tw_timer;
-	struct hash_key isn_key, ts_key, cookie_key[2], tfo_key[2];
+	struct hash_key isn_key, ts_key, cookie_key[2], tfo_table_key;
+	struct tcp_tfo_keys tfo_keys;
 	struct tcp_tfo_server tfo_servers[TCP_TFO_SERVERS];
+	struct tcp_tfo_pause tfo_pause;
 	uint32_t next_id;
 	uint32_t orphan_cnt, orphan_max;
 	struct mono challenge_second;

@@ -252,6 +252,9 @@ static int set_tcp(struct tcp_conn *c, enum ns_sockopt opt, int value)
 	case NS_TCP_FASTOPEN_CONNECT:
 		c->tfo.is_asked_for = value != 0;
 		return 0;
+	case NS_TCP_FASTOPEN_NO_COOKIE:
+		c->tfo.no_cookie = value != 0;
+		return 0;
 	default:
 		return -ENOPROTOOPT;
 	}
@@ -423,6 +426,9 @@ static int get_tcp(const struct tcp_conn *c, enum ns_sockopt opt, int *ret_value
 		return 0;
 	case NS_TCP_FASTOPEN_CONNECT:
 		*ret_value = c->tfo.is_asked_for;
+		return 0;
+	case NS_TCP_FASTOPEN_NO_COOKIE:
+		*ret_value = c->tfo.no_cookie;
 		return 0;
 	case NS_TCP_OUTQ:
 		*ret_value = outq_of(c);

@@ -33,6 +33,7 @@ enum {
 	OPT_SACK = 5,
 	OPT_TS = 8,
 	OPT_TFO = 34,      /* RFC 7413 4.1.1 */
+	OPT_EXP = 254,     /* RFC 4727 4; with OPT_TFO_EXP_ID the same */
 	OPT_ACCECN0 = 172, /* RFC 9768 3.2.3 */
 	OPT_ACCECN1 = 174,
 
@@ -42,6 +43,8 @@ enum {
 	OPT_TS_LEN = 10,
 	OPT_SACK_BLOCK_LEN = 8,
 	OPT_TFO_LEN = 2,
+	OPT_TFO_EXP_LEN = 4,
+	OPT_TFO_EXP_ID = 0xf989,
 	OPT_TFO_MIN = 4,
 	OPT_ACCECN_LEN = 2,
 	OPT_ACCECN_FIELD_LEN = 3,
@@ -64,15 +67,22 @@ static void sack_parse(const uint8_t *at, uint32_t len, struct tcp_opts *o)
 	}
 }
 
-/* RFC 7413 4.1.1: 4 to 16 octets, an even number; others are no cookie */
-static void tfo_parse(const uint8_t *at, uint32_t len, struct tcp_tfo_opt *o)
+/* RFC 7413 4.1.1: 4 to 16 octets, an even number; others are no cookie. @head_len: octets before it */
+static void tfo_parse(const uint8_t *at, uint32_t len, uint32_t head_len, struct tcp_tfo_opt *o)
 {
-	len -= OPT_TFO_LEN;
+	len -= head_len;
 	if (o->has || (len && (len < OPT_TFO_MIN || len > TCP_TFO_MAX || len % 2)))
 		return;
 	o->has = true;
+	o->is_exp = head_len == OPT_TFO_EXP_LEN;
 	o->len = (uint8_t)len;
-	memcpy(o->v, at + OPT_TFO_LEN, len);
+	memcpy(o->v, at + head_len, len);
+}
+
+/* RFC 6994 3: the experiment of Fast Open is told from others by two octets */
+static bool is_tfo_exp(const uint8_t *at, uint32_t len)
+{
+	return len >= OPT_TFO_EXP_LEN && (at[2] << 8 | at[3]) == OPT_TFO_EXP_ID;
 }
 
 /* RFC 9768 3.2.3: as many whole counters as there are, what is beyond them is padding */
@@ -118,7 +128,11 @@ static void opt_parse(const uint8_t *at, uint32_t len, struct tcp_opts *o)
 		}
 		break;
 	case OPT_TFO:
-		tfo_parse(at, len, &o->tfo);
+		tfo_parse(at, len, OPT_TFO_LEN, &o->tfo);
+		break;
+	case OPT_EXP:
+		if (is_tfo_exp(at, len))
+			tfo_parse(at, len, OPT_TFO_EXP_LEN, &o->tfo);
 		break;
 	case OPT_ACCECN0:
 	case OPT_ACCECN1:
@@ -271,7 +285,9 @@ static uint8_t *put_kind(uint8_t *at, uint8_t kind, uint32_t len)
 
 static uint32_t tfo_len(const struct tcp_tfo_opt *o)
 {
-	return o->has ? (uint32_t)OPT_TFO_LEN + o->len : 0;
+	if (!o->has)
+		return 0;
+	return (o->is_exp ? (uint32_t)OPT_TFO_EXP_LEN : (uint32_t)OPT_TFO_LEN) + o->len;
 }
 
 /* With its padding in front. */
@@ -281,7 +297,11 @@ static uint8_t *put_tfo(uint8_t *at, const struct tcp_tfo_opt *o)
 		return at;
 	for (uint32_t len = tfo_len(o); len % 4; len++)
 		at = put8(at, OPT_NOP);
-	at = put_kind(at, OPT_TFO, tfo_len(o));
+	at = put_kind(at, o->is_exp ? OPT_EXP : OPT_TFO, tfo_len(o));
+	if (o->is_exp) {
+		at = put8(at, OPT_TFO_EXP_ID >> 8);
+		at = put8(at, OPT_TFO_EXP_ID & 0xff);
+	}
 	memcpy(at, o->v, o->len);
 	return at + o->len;
 }

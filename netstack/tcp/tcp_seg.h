@@ -38,6 +38,7 @@ struct tcp_accecn_opt {
 /** struct tcp_tfo_opt - RFC 7413 4.1.1: a cookie, or with @len 0 the wish for one */
 struct tcp_tfo_opt {
 	bool has;
+	bool is_exp; /* in the experimental option of before the RFC (RFC 7413 appendix A, RFC 6994) */
 	uint8_t len; /* octets */
 	uint8_t v[TCP_TFO_MAX];
 };

@@ -133,7 +133,10 @@ static void on_syn_timeout(struct tcp_conn *c, struct mono now)
 	uint32_t max =
 		c->state == TCP_SYN_SENT ? c->syncnt : tcp_knob_u(c->t, NS_KNOB_tcp_synack_retries);
 
-	if (c->syn_retries >= max || is_user_timeout(c, c->progress, now)) {
+	bool is_last = c->syn_retries >= max || is_user_timeout(c, c->progress, now);
+
+	tcp_fastopen_timeout(c, c->syn_retries, is_last, now);
+	if (is_last) {
 		time_out(c, "no answer to SYN");
 		return;
 	}
@@ -153,10 +156,12 @@ static void on_syn_timeout(struct tcp_conn *c, struct mono now)
 static void on_data_timeout(struct tcp_conn *c, struct mono now)
 {
 	uint32_t retries1 = tcp_knob_u(c->t, NS_KNOB_tcp_retries1);
+	bool is_last = is_given_up(c, c->progress, c->retries, now);
 
 	if (tcp_flight(c) == 0)
 		return;
-	if (is_given_up(c, c->progress, c->retries, now)) {
+	tcp_fastopen_timeout(c, c->retries, is_last, now);
+	if (is_last) {
 		time_out(c, "retransmissions without answer");
 		return;
 	}

@@ -143,7 +143,7 @@ static int user_connect(void *conn, const struct ns_endpoint *remote, struct mon
 	if (c->tfo.is_asked_for)
 		tcp_fastopen_connect(c, now);
 	tcp_conn_dirty(c);
-	return -EINPROGRESS;
+	return c->tfo.is_early ? 0 : -EINPROGRESS;
 }
 
 static int user_accept(void *conn, void **ret_c)
@@ -439,6 +439,8 @@ const struct transport_ops tcp_transport_ops = {
 	.abort = user_abort,
 	.setopt = tcp_setopt,
 	.getopt = tcp_getopt,
+	.set_fastopen_keys = tcp_fastopen_set_keys,
+	.fastopen_keys = tcp_fastopen_keys,
 	.info = tcp_info,
 	.output = tcp_output,
 	.rows = tcp_rows,

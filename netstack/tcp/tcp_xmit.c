@@ -152,7 +152,7 @@ static void emit_opts(struct tcp_conn *c, struct tcp_emit *e, uint32_t len, stru
 	o->has_wscale =
 		is_offer ? tcp_knob(c->t, NS_KNOB_tcp_window_scaling) : tcp_has(c, TCP_F_WSCALE);
 	o->wscale = c->rcv_wscale;
-	if (is_offer)
+	if (is_offer || c->tfo.is_pending)
 		o->tfo = c->tfo.opt;
 }
 

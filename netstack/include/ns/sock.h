@@ -69,11 +69,12 @@ enum ns_sockopt {
 	NS_TCP_CONGESTION,    /* enum ns_congestion */
 	NS_TCP_FASTOPEN, /* of a listener: connections that are open before their handshake is over, at most */
 	NS_TCP_FASTOPEN_CONNECT, /* bool: connect() may wait for octets to send with the SYN */
-	NS_SO_MAX_PACING_RATE,   /* octets a second as uint32_t, -1: no limit */
-	NS_SO_BROADCAST,         /* bool; datagrams only, as all that follow */
-	NS_SO_NO_CHECK,          /* bool: send without checksum (RFC 1122 4.1.3.4) */
-	NS_IP_MTU_DISCOVER,      /* IP_PMTUDISC_* of Linux: 0 never sets DF .. 5 */
-	NS_IP_RECVERR,           /* bool: keep ICMP errors, of unconnected sockets, too */
+	NS_TCP_FASTOPEN_NO_COOKIE, /* bool: of a listener: takes octets of SYNs without; else: sends them without */
+	NS_SO_MAX_PACING_RATE, /* octets a second as uint32_t, -1: no limit */
+	NS_SO_BROADCAST,       /* bool; datagrams only, as all that follow */
+	NS_SO_NO_CHECK,        /* bool: send without checksum (RFC 1122 4.1.3.4) */
+	NS_IP_MTU_DISCOVER,    /* IP_PMTUDISC_* of Linux: 0 never sets DF .. 5 */
+	NS_IP_RECVERR,         /* bool: keep ICMP errors, of unconnected sockets, too */
 	NS_IP_MULTICAST_TTL,
 	NS_IP_MULTICAST_LOOP, /* bool: members on this host hear what we send */
 	NS_IP_MULTICAST_ALL,  /* bool: hear groups that other sockets joined */
@@ -116,7 +117,7 @@ void *ns_sock_user(struct ns_stack *s, ns_sock h);
 /** ns_sock_bind() - 0.0.0.0 is all of IPv4, :: both families unless NS_SO_V6ONLY is 1; port 0: chosen (RFC 6056); -EADDRINUSE, -EADDRNOTAVAIL, -EINVAL already bound */
 ns_must_check int ns_sock_bind(struct ns_stack *s, ns_sock h, const struct ns_endpoint *local);
 ns_must_check int ns_sock_listen(struct ns_stack *s, ns_sock h, int backlog);
-/** ns_sock_connect() - starts; -EINPROGRESS, or at once -ENETUNREACH -EADDRNOTAVAIL -EISCONN -EALREADY ...; the result is NS_EV_CONNECTED or NS_EV_ERR */
+/** ns_sock_connect() - starts; -EINPROGRESS; 0: NS_TCP_FASTOPEN_CONNECT lets the program send at once; or -ENETUNREACH -EADDRNOTAVAIL -EISCONN -EALREADY ...; the result is NS_EV_CONNECTED or NS_EV_ERR */
 ns_must_check int ns_sock_connect(struct ns_stack *s, ns_sock h, const struct ns_endpoint *remote,
 				  struct mono now);
 /** ns_sock_accept() - the oldest completed connection of a listener, -EAGAIN when there is none */
@@ -164,6 +165,21 @@ ns_must_check int ns_sock_setopt(struct ns_stack *s, ns_sock h, enum ns_sockopt 
 ns_must_check int ns_sock_getopt(struct ns_stack *s, ns_sock h, enum ns_sockopt opt,
 				 int *ret_value);
 
+/** NS_FASTOPEN_KEY_LEN - octets of a key that RFC 7413's cookies are made of; NS_FASTOPEN_KEYS_LEN: with a backup */
+#define NS_FASTOPEN_KEY_LEN  16u
+#define NS_FASTOPEN_KEYS_LEN (2 * NS_FASTOPEN_KEY_LEN)
+/**
+ * ns_sock_set_fastopen_keys() - keys of this listener, in place of the stack's (ns_stack_set_fastopen_keys())
+ * @keys:	@len octets. Cookies are made of the first; those of the second are taken, and a new one is given
+ * @len:	NS_FASTOPEN_KEY_LEN or NS_FASTOPEN_KEYS_LEN
+ *
+ * Return: 0, -EINVAL (another length), -ENOPROTOOPT (a socket of datagrams), -EBADF
+ */
+ns_must_check int ns_sock_set_fastopen_keys(struct ns_stack *s, ns_sock h, const uint8_t *keys,
+					    uint32_t len);
+/** ns_sock_fastopen_keys() - those that hold for this listener. Return: octets at @keys, 0 for a handle that is none */
+uint32_t ns_sock_fastopen_keys(struct ns_stack *s, ns_sock h, uint8_t keys[NS_FASTOPEN_KEYS_LEN]);
+
 /** struct ns_bbr_info - TCP_CC_INFO of BBR */
 struct ns_bbr_info {
 	uint64_t bw; /* octets a second */
@@ -195,6 +211,8 @@ struct ns_tcp_info {
 	uint64_t delivery_rate;                /* octets a second, 0: none yet */
 	bool is_delivery_app_limited;
 	bool has_syn_data; /* RFC 7413: octets of the SYN were taken */
+	bool is_tfo_child; /* of an accepted connection: it began with the SYN alone */
+	uint8_t fastopen_client_fail; /* why not: 1 no cookie, 2 not acknowledged, 3 the SYN was sent again, too */
 	/* RFC 9768; packets, and octets by code point: what we got, what the peer says it got */
 	uint32_t received_ce, received_e1_bytes, received_e0_bytes, received_ce_bytes;
 	uint32_t delivered_e1_bytes, delivered_e0_bytes, delivered_ce_bytes;

@@ -73,6 +73,8 @@ void ns_stack_free(struct ns_stack *s);
 
 /** ns_stack_set_knob() - turn a knob; -EINVAL for a value out of its range */
 ns_must_check int ns_stack_set_knob(struct ns_stack *s, enum ns_knob knob, int value);
+/** ns_stack_set_fastopen_keys() - of all listeners that have none of their own, as ns_sock_set_fastopen_keys(); drawn by chance until then */
+ns_must_check int ns_stack_set_fastopen_keys(struct ns_stack *s, const uint8_t *keys, uint32_t len);
 /** ns_stack_knob() - its value */
 int ns_stack_knob(const struct ns_stack *s, enum ns_knob knob);
 /** ns_knob_find() - by the name of its row, which is mostly that after net.ipv4.; -ENOENT */
