@@ -482,6 +482,7 @@ static int on_knobs(void *ctx, struct ipc_msg *m)
 		return -EPROTO;
 	a->socks.congestion = (uint8_t)congestion;
 	a->port_start = IPC_BODY(m, ipc_knobs)->value[NS_KNOB_port_start];
+	a->fastopen = IPC_BODY(m, ipc_knobs)->value[NS_KNOB_tcp_fastopen];
 	return 0;
 }
 
@@ -624,6 +625,7 @@ int agent_main(void)
 	if (child_start(&a.monitor, IPC_AGENT, &init) < 0)
 		return EXIT_FAILURE;
 	params.netns_fd = init.netns_fd;
+	a.fastopen = 1; /* as net.ipv4.tcp_fastopen begins; KNOBS tells what it is */
 	cred_init(&a, init.netns_fd);
 	if (agent_init(&a, &init) < 0 || sandbox_enter(ROLE_AGENT, &params) < 0)
 		return EXIT_FAILURE;

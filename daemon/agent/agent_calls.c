@@ -436,11 +436,16 @@ int64_t call_setsockopt(struct agent *a, struct call *c, struct asock *s, int fd
 		return device_set_ifindex(a, c, s, val, len);
 	if (!cred_may_set(a, c, level, name, val, len))
 		return -EPERM;
+	r = level == IPPROTO_TCP ? fastopen_may_set(a, s, name, val, len) : 0;
+	if (r < 0)
+		return r;
 	r = aopt_set(&s->opts, s->family, level, name, val, len, &res);
 	if (r < 0)
 		return r;
 	if (level == IPPROTO_TCP && name == TCP_NOTSENT_LOWAT && s->state == ASOCK_ESTABLISHED)
 		pair_widen(fd, res.value);
+	if (level == IPPROTO_TCP && name == TCP_FASTOPEN_KEY && is_known_to_worker(s))
+		fastopen_tell_keys(a, s);
 	if (res.is_for_stack && is_known_to_worker(s))
 		agent_send(a, IPC_SETOPT,
 			   &(struct ipc_sockopt_set){ s->handle, res.option, res.value });
@@ -566,17 +571,34 @@ static int64_t send_copy(struct agent *a, struct call *c, struct asock *s, int f
  * connect_fast() - RFC 7413 3: connect() and send() in one
  *
  * The call is run again, as a send, when the stack says "connected": at once when the server's cookie is
- * known. Without one that is a round trip later, for a non-blocking socket, too (Linux says -EINPROGRESS
- * then, and does not take the octets).
+ * known. Without one that is a round trip later; who does not want to wait is told -EINPROGRESS, and that
+ * none of the octets was taken.
  */
 static int64_t connect_fast(struct agent *a, struct call *c, struct asock *s, int fd, uint64_t at,
 			    uint64_t len)
 {
+	if (!fastopen_is_client(a))
+		return -EOPNOTSUPP;
+	if (s->state == ASOCK_ESTABLISHED)
+		return -EISCONN;
+	if (at == 0)
+		return -EINVAL;
 	if (s->op != ASOCK_OP_NONE || s->state == ASOCK_CONNECTING)
 		return -EALREADY;
 	if (s->state != ASOCK_IDLE && s->state != ASOCK_BOUND)
 		return -EPIPE;
 	return connect_to(a, c, s, fd, at, len, true);
+}
+
+/** is_fast_send() - a send with MSG_FASTOPEN that has to connect first; the one that has done so comes back as a send */
+static bool is_fast_send(struct asock *s, int flags)
+{
+	bool is_done = s->is_fast && s->state == ASOCK_ESTABLISHED;
+
+	if (!(flags & MSG_FASTOPEN))
+		return false;
+	s->is_fast = false;
+	return !is_done;
 }
 
 static int64_t call_sendto(struct agent *a, struct call *c, struct asock *s, int fd)
@@ -587,10 +609,10 @@ static int64_t call_sendto(struct agent *a, struct call *c, struct asock *s, int
 	int flags = arg_int(c, 3);
 	int r = not_connected(s);
 
+	if (is_fast_send(s, flags))
+		return connect_fast(a, c, s, fd, c->args[4], c->args[5]);
 	if (c->args[4] == 0 && !(flags & MSG_OOB)) /* a profile that traps more than ours does */
 		return CALL_CONTINUE;
-	if (flags & MSG_FASTOPEN && s->state != ASOCK_ESTABLISHED)
-		return connect_fast(a, c, s, fd, c->args[4], c->args[5]);
 	if (r < 0)
 		return r;
 	if (len > 0 && mem.read(mem.ctx, c->args[1], buf, len) < 0)
@@ -604,7 +626,7 @@ static int64_t call_sendmsg(struct agent *a, struct call *c, struct asock *s, in
 	uint8_t buf[SEND_MAX];
 	struct args_msg msg;
 	int flags = arg_int(c, 2), r = not_connected(s);
-	bool is_fast = flags & MSG_FASTOPEN && s->state != ASOCK_ESTABLISHED;
+	bool is_fast = is_fast_send(s, flags);
 
 	if (r < 0 && !is_fast)
 		return r;
@@ -612,8 +634,7 @@ static int64_t call_sendmsg(struct agent *a, struct call *c, struct asock *s, in
 	if (r < 0)
 		return r;
 	if (is_fast)
-		return msg.name ? connect_fast(a, c, s, fd, msg.name, msg.name_len)
-				: not_connected(s);
+		return connect_fast(a, c, s, fd, msg.name, msg.name_len);
 	if (msg.name == 0 && !(flags & MSG_OOB))
 		return CALL_CONTINUE; /* the octets are the program's own business */
 	return send_copy(a, c, s, fd, buf,

@@ -59,11 +59,13 @@ void op_send(struct agent *a, struct asock *s)
 		b.local = ipc_endpoint_from(&s->op_ep);
 		sock_opts(s, &b.opts);
 		agent_send(a, IPC_BIND, &b);
+		fastopen_tell_keys(a, s);
 		break;
 	case ASOCK_OP_NONE: /* listen() again: another backlog */
 	case ASOCK_OP_LISTEN:
 		sock_opts(s, &l.opts);
 		agent_send(a, IPC_LISTEN, &l);
+		fastopen_tell_keys(a, s);
 		break;
 	case ASOCK_OP_CONNECT:
 		if (dgram_is_unconnect(s)) {
@@ -210,8 +212,11 @@ static int on_listen_r(void *ctx, struct ipc_msg *m)
 	return 0;
 }
 
-/** connect_begun() - the SYN is on its way: a blocking connect() goes on waiting, another one returns */
-static void connect_begun(struct agent *a, struct asock *s)
+/**
+ * connect_begun() - the SYN is on its way: a blocking connect() goes on waiting, another one returns
+ * @is_told:	CONNECTED follows: it waits for its octets (RFC 7413), and the call is told so
+ */
+static void connect_begun(struct agent *a, struct asock *s, bool is_told)
 {
 	struct call c;
 	int fd, flags;
@@ -220,7 +225,7 @@ static void connect_begun(struct agent *a, struct asock *s)
 		return; /* interrupted by a signal: goes on in the background */
 	fd = call_program_fd(a, &c, s);
 	flags = fd >= 0 ? fcntl(fd, F_GETFL) : O_NONBLOCK;
-	if ((flags & O_NONBLOCK) && !s->is_fast) {
+	if (((flags & O_NONBLOCK) || fastopen_is_dontwait(&c)) && !is_told) {
 		if (fd >= 0)
 			stuff(a, s, fd);
 		answer_kept(a, s, &c, -EINPROGRESS);
@@ -244,11 +249,11 @@ static int on_connect_r(void *ctx, struct ipc_msg *m)
 			local_set(s, &b->local);
 		dgram_connected(a, s, b->err);
 		op_answer(a, s, b->err);
-	} else if (b->err == -EINPROGRESS) {
+	} else if (b->err == -EINPROGRESS || b->err == 0) {
 		local_set(s, &b->local);
 		s->remote = s->op_ep;
 		asock_set_state(&a->socks, s, ASOCK_CONNECTING);
-		connect_begun(a, s);
+		connect_begun(a, s, b->err == 0);
 	} else {
 		op_answer(a, s, b->err < 0 ? b->err : -EINVAL);
 	}

@@ -137,6 +137,7 @@ struct agent {
 		userns[AGENT_USERNS_MAX]; /* the network namespace's owner, and those above */
 	uint32_t userns_cnt;              /* 0: not known */
 	int32_t port_start;               /* net.ipv4.ip_unprivileged_port_start */
+	int32_t fastopen;                 /* net.ipv4.tcp_fastopen */
 	int dgram_fd; /* channel of datagrams to the worker; -1 while it is down */
 	bool is_worker_up;
 	int exit_status;
@@ -299,6 +300,18 @@ bool cred_may_set(struct agent *a, const struct call *c, int level, int name, co
 		  int len);
 /** cred_uid() - whose socket it is that the caller makes, in the daemon's user namespace; CRED_NO_UID: not known */
 uint32_t cred_uid(struct agent *a, const struct call *c);
+
+/* ---- agent_fastopen.c ---- */
+
+/** fastopen_is_client() - net.ipv4.tcp_fastopen lets sockets send octets with the SYN */
+bool fastopen_is_client(const struct agent *a);
+/** fastopen_may_set() - options of level TCP: is it a time for it? Return: 0, -EINVAL, -EOPNOTSUPP */
+ns_must_check int fastopen_may_set(const struct agent *a, const struct asock *s, int name,
+				   const uint8_t *val, int len);
+/** fastopen_tell_keys() - the worker, who knows the socket already, learns its TCP_FASTOPEN_KEY */
+void fastopen_tell_keys(struct agent *a, const struct asock *s);
+/** fastopen_is_dontwait() - a sendto() or sendmsg() with MSG_DONTWAIT */
+bool fastopen_is_dontwait(const struct call *c);
 
 /* ---- agent_device.c ---- */
 

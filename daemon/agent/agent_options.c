@@ -60,11 +60,12 @@ enum kind {
 	K_PACING,  /* 32 bits, or 64 for who has room; all ones, and what 32 cannot say: no limit */
 	K_CONGESTION, /* name; kept as index */
 	K_TCP_INFO,
-	K_TSTAMPING, /* int; reads as struct so_timestamping */
-	K_IGNORED,   /* taken when in range, reads as default */
-	K_TOS,       /* level IP: int or one octet; the ECN bits stay */
-	K_TTL,       /* level IP: least..most, or -1: default */
-	K_IP_BOOL,   /* level IP: int or one octet */
+	K_FASTOPEN_KEY, /* one key or two; none reads as nothing */
+	K_TSTAMPING,    /* int; reads as struct so_timestamping */
+	K_IGNORED,      /* taken when in range, reads as default */
+	K_TOS,          /* level IP: int or one octet; the ECN bits stay */
+	K_TTL,          /* level IP: least..most, or -1: default */
+	K_IP_BOOL,      /* level IP: int or one octet */
 	K_IP_INT,
 	K_IP_BOOL_1, /* level IP, one octet at least */
 	K_IP_INT_1,
@@ -165,6 +166,7 @@ void aopt_inherit(struct aopt_values *v, const struct aopt_values *listener)
 	/* inet_csk_clone_lock() and sk_clone() copy all but these */
 	v->v[row_idx(row_find(false, IPPROTO_TCP, TCP_DEFER_ACCEPT))] = 0;
 	v->v[row_idx(row_find(false, IPPROTO_TCP, TCP_FASTOPEN))] = 0;
+	v->fastopen_keys_len = 0;
 }
 
 int32_t aopt_value(const struct aopt_values *v, int level, int name)
@@ -256,6 +258,16 @@ static int set_pacing(struct aopt_values *v, const struct row *r, const void *va
 	return 0;
 }
 
+/** set_fastopen_key() - linux tcp_fastopen_reset_cipher(); a backup alone cannot be set */
+static int set_fastopen_key(struct aopt_values *v, const void *val, int len)
+{
+	if (len != (int)NS_FASTOPEN_KEY_LEN && len != (int)NS_FASTOPEN_KEYS_LEN)
+		return -EINVAL;
+	v->fastopen_keys_len = (uint32_t)len;
+	memcpy(v->fastopen_keys, val, (size_t)len);
+	return 0;
+}
+
 /** set_special() - kinds that are no int. Return: 1 when @r is none of them, else as aopt_set() */
 static int set_special(struct aopt_values *v, const struct row *r, const void *val, int len)
 {
@@ -268,6 +280,8 @@ static int set_special(struct aopt_values *v, const struct row *r, const void *v
 		return set_congestion(v, r, val, len);
 	case K_PACING:
 		return set_pacing(v, r, val, len);
+	case K_FASTOPEN_KEY:
+		return set_fastopen_key(v, val, len);
 	case K_DEVICE:
 		return len > 0 && *(const char *)val != 0 ? -EPERM : 0;
 	case K_IP_OPTIONS:
@@ -530,6 +544,9 @@ int aopt_get(const struct aopt_values *v, int family, int level, int name, int r
 	case K_PACING:
 		rate = val == -1 ? UINT64_MAX : (uint32_t)val;
 		get_bytes(ret_result, &rate, room < (int)sizeof(rate) ? sizeof(val) : sizeof(rate));
+		break;
+	case K_FASTOPEN_KEY:
+		get_bytes(ret_result, v->fastopen_keys, v->fastopen_keys_len);
 		break;
 	case K_DEVICE:
 	case K_IP_OPTIONS:

@@ -25,7 +25,9 @@ struct aopt_values {
 	int32_t v[AOPT_ROWS_MAX]; /* by row */
 	uint64_t rcv_timeout_ns;  /* 0: none */
 	uint64_t snd_timeout_ns;
-	uint32_t uid; /* whose socket it is */
+	uint32_t uid;                                /* whose socket it is */
+	uint32_t fastopen_keys_len;                  /* octets; 0: TCP_FASTOPEN_KEY was not set */
+	uint8_t fastopen_keys[NS_FASTOPEN_KEYS_LEN]; /* as the program gave them */
 	bool is_dgram;
 	bool is_tstamping_new; /* it is told as SCM_TIMESTAMPING_NEW */
 	uint8_t congestion;    /* enum ns_cc while the program has named none */

@@ -14,7 +14,8 @@
 #include "daemon/agent/agent_options.h"
 
 /* enum tcpi_option bits that older headers lack */
-#define OPT_ECN_SEEN 16u
+#define OPT_ECN_SEEN  16u
+#define OPT_TFO_CHILD 128u
 
 /** struct info618 - struct tcp_info of linux 6.18; names without their "tcpi_" */
 struct info618 {
@@ -55,7 +56,8 @@ static uint8_t options_of(const struct ns_tcp_info *in)
 			 (in->has_sack ? TCPI_OPT_SACK : 0) |
 			 (in->has_wscale ? TCPI_OPT_WSCALE : 0) | (in->has_ecn ? TCPI_OPT_ECN : 0) |
 			 (in->has_ecn && in->has_ecn_seen ? OPT_ECN_SEEN : 0) |
-			 (in->has_syn_data ? TCPI_OPT_SYN_DATA : 0));
+			 (in->has_syn_data ? TCPI_OPT_SYN_DATA : 0) |
+			 (in->is_tfo_child ? OPT_TFO_CHILD : 0));
 }
 
 size_t aopt_tcp_info(const struct ns_tcp_info *in, uint8_t buf[AOPT_VALUE_MAX])
@@ -68,7 +70,8 @@ size_t aopt_tcp_info(const struct ns_tcp_info *in, uint8_t buf[AOPT_VALUE_MAX])
 		.backoff = in->backoff,
 		.options = options_of(in),
 		.wscales = (uint8_t)((in->snd_wscale & 0xfu) | (in->rcv_wscale & 0xfu) << 4),
-		.app_flags = in->is_delivery_app_limited,
+		.app_flags = (uint8_t)((in->is_delivery_app_limited ? 1u : 0u) |
+				       (in->fastopen_client_fail & 3u) << 1),
 		.rto = in->rto_us,
 		.ato = in->ato_us,
 		.snd_mss = in->snd_mss,

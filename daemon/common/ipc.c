@@ -153,6 +153,25 @@ static bool check_setopt(const void *body)
 	return is_socket(b->sock) && b->option < NS_SOCKOPT_COUNT;
 }
 
+static bool is_fastopen_len(uint32_t len)
+{
+	return len == NS_FASTOPEN_KEY_LEN || len == NS_FASTOPEN_KEYS_LEN;
+}
+
+static bool check_knobs(const void *body)
+{
+	const struct ipc_knobs *b = body;
+
+	return b->fastopen_keys_len == 0 || is_fastopen_len(b->fastopen_keys_len);
+}
+
+static bool check_fastopen_key(const void *body)
+{
+	const struct ipc_fastopen_key *b = body;
+
+	return is_socket(b->sock) && is_fastopen_len(b->len);
+}
+
 static bool check_getopt(const void *body)
 {
 	const struct ipc_getopt *b = body;

@@ -83,9 +83,11 @@ struct ipc_plan {
 	uint32_t link_fd_cnt; /* descriptors of links */
 };
 
-/** struct ipc_knobs - monitor -> worker: all of them; the agent needs the congestion control, for getsockopt() */
+/** struct ipc_knobs - monitor -> worker: all of them; the agent needs those that calls ask for */
 struct ipc_knobs {
 	int32_t value[NS_KNOB_COUNT]; /* enum ns_knob */
+	uint32_t fastopen_keys_len;   /* octets; 0: the stack's own choice stays */
+	uint8_t fastopen_keys[NS_FASTOPEN_KEYS_LEN];
 };
 
 /** struct ipc_worker_channel - monitor -> agent, fd: channel to a new worker; the old one is gone */
@@ -162,7 +164,7 @@ struct ipc_connect {
 /** struct ipc_sock_result - worker -> agent: answer to BIND, LISTEN and CONNECT, in order per S */
 struct ipc_sock_result {
 	uint32_t sock; /* S */
-	int32_t err;   /* 0 or negative errno; CONNECT: -EINPROGRESS when it has begun */
+	int32_t err; /* 0 or negative errno; CONNECT: -EINPROGRESS when it has begun, of a stream 0 when CONNECTED follows at once */
 	struct ipc_endpoint local;
 };
 
@@ -199,6 +201,13 @@ struct ipc_sockopt_set {
 	uint32_t sock;   /* S */
 	uint32_t option; /* enum ns_sockopt */
 	int32_t value;
+};
+
+/** struct ipc_fastopen_key - agent -> worker: TCP_FASTOPEN_KEY */
+struct ipc_fastopen_key {
+	uint32_t sock; /* S */
+	uint32_t len;  /* octets: one key, or two */
+	uint8_t keys[NS_FASTOPEN_KEYS_LEN];
 };
 
 /** struct ipc_getopt - agent -> worker: GETOPT and GETINFO */

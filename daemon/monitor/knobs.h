@@ -15,9 +15,15 @@
 #define KNOBS_NAME_MAX  64u  /* octets of "net.ipv4.tcp_rmem" with its NUL */
 #define KNOBS_VALUE_MAX 128u /* octets of a value with its NUL */
 
-/** struct knobs - a value for each row of ns/knobs.def */
+/** KNOBS_FASTOPEN_KEY - the row of net.ipv4.tcp_fastopen_key, which is no number and no row of ns/knobs.def */
+#define KNOBS_FASTOPEN_KEY NS_KNOB_COUNT
+#define KNOBS_ROWS         (NS_KNOB_COUNT + 1)
+
+/** struct knobs - a value for each row of ns/knobs.def, and the keys of RFC 7413's cookies */
 struct knobs {
 	int32_t value[NS_KNOB_COUNT];
+	uint32_t fastopen_keys_len; /* octets; 0: none were set, which reads as zeros */
+	uint8_t fastopen_keys[NS_FASTOPEN_KEYS_LEN];
 };
 
 /**
@@ -26,9 +32,12 @@ struct knobs {
  */
 void knobs_init(struct knobs *k);
 
+/** knobs_sysctl() - the name of row @i, below KNOBS_ROWS */
+const char *knobs_sysctl(int i);
+
 /**
  * knobs_first_row() - the first row of the sysctl that row @i belongs to
- * @i:		Row, below NS_KNOB_COUNT
+ * @i:		Row, below KNOBS_ROWS
  *
  * Return: @i itself when it is the first: so a walk over all rows finds each sysctl once
  */

@@ -42,17 +42,12 @@
 /** struct monitor_knobs - what is in force, and what the files said when they were read last */
 struct monitor_knobs {
 	struct knobs now;
-	char seen[NS_KNOB_COUNT][KNOBS_VALUE_MAX]; /* by first row; empty: no such file */
+	char seen[KNOBS_ROWS][KNOBS_VALUE_MAX]; /* by first row; empty: no such file */
 	/** wrote - what we put into a file, as the kernel shows it; empty: nothing */
-	char wrote[NS_KNOB_COUNT][KNOBS_VALUE_MAX];
+	char wrote[KNOBS_ROWS][KNOBS_VALUE_MAX];
 	char ignored[MONITOR_IGNORED_MAX][KNOBS_NAME_MAX];
 	size_t ignored_cnt;
 };
-
-static const char *sysctl_of(int row)
-{
-	return ns_knob_info((enum ns_knob)row)->sysctl;
-}
 
 static void ignore(struct monitor *m, const char *sysctl, const char *why)
 {
@@ -89,16 +84,16 @@ static void file_read(const char *sysctl, char text[KNOBS_VALUE_MAX])
 }
 
 struct read_job {
-	char text[NS_KNOB_COUNT][KNOBS_VALUE_MAX];
+	char text[KNOBS_ROWS][KNOBS_VALUE_MAX];
 };
 
 static int files_read(void *ctx)
 {
 	struct read_job *job = ctx;
 
-	for (int i = 0; i < NS_KNOB_COUNT; i++)
+	for (int i = 0; i < KNOBS_ROWS; i++)
 		if (knobs_first_row(i) == i)
-			file_read(sysctl_of(i), job->text[i]);
+			file_read(knobs_sysctl(i), job->text[i]);
 	return 0;
 }
 
@@ -107,6 +102,8 @@ static void knobs_send(struct monitor *m)
 	struct ipc_knobs body;
 
 	memcpy(body.value, m->knobs->now.value, sizeof(body.value));
+	body.fastopen_keys_len = m->knobs->now.fastopen_keys_len;
+	memcpy(body.fastopen_keys, m->knobs->now.fastopen_keys, sizeof(body.fastopen_keys));
 	if (child_is_running(&m->worker) && !m->worker.is_stopping)
 		(void)!ipc_send(&m->worker.ipc, IPC_KNOBS, &body, NULL, 0);
 	if (child_is_running(&m->agent) && !m->agent.is_stopping)
@@ -123,16 +120,16 @@ static bool knobs_read(struct monitor *m)
 	memset(&job, 0, sizeof(job));
 	if (netns_call(m->take.ctr_fd, files_read, &job) < 0)
 		return false;
-	for (int i = 0; i < NS_KNOB_COUNT; i++) {
+	for (int i = 0; i < KNOBS_ROWS; i++) {
 		int r;
 
 		if (knobs_first_row(i) != i || !job.text[i][0] ||
 		    strcmp(job.text[i], k->seen[i]) == 0)
 			continue;
 		memcpy(k->seen[i], job.text[i], KNOBS_VALUE_MAX);
-		r = knobs_set(&k->now, sysctl_of(i), job.text[i]);
+		r = knobs_set(&k->now, knobs_sysctl(i), job.text[i]);
 		if (r < 0)
-			ignore(m, sysctl_of(i), "the stack has no such value");
+			ignore(m, knobs_sysctl(i), "the stack has no such value");
 	}
 	return memcmp(&before, &k->now, sizeof(before)) != 0;
 }
@@ -181,10 +178,16 @@ static void words_fill(const char *asked, const char *is, char buf[KNOBS_VALUE_M
 /* The first row of a sysctl, or -1. */
 static int row_of(const char *sysctl)
 {
-	for (int i = 0; i < NS_KNOB_COUNT; i++)
-		if (strcmp(sysctl_of(i), sysctl) == 0)
+	for (int i = 0; i < KNOBS_ROWS; i++)
+		if (strcmp(knobs_sysctl(i), sysctl) == 0)
 			return i;
 	return -1;
+}
+
+/* A namespace that had no key of RFC 7413 cannot get back there: zeros would be a key that everybody knows. */
+static bool is_kept(const struct monitor_knobs *k, int row)
+{
+	return row != KNOBS_FASTOPEN_KEY || strspn(k->seen[row], "0-") != strlen(k->seen[row]);
 }
 
 /* @value is one that the stack takes. */
@@ -192,11 +195,11 @@ static int file_write(struct monitor *m, int row, const char *value)
 {
 	struct monitor_knobs *k = m->knobs;
 	char below[KNOBS_NAME_MAX], text[KNOBS_VALUE_MAX];
-	int r = knobs_path(sysctl_of(row), below, sizeof(below));
+	int r = knobs_path(knobs_sysctl(row), below, sizeof(below));
 
 	if (r == 0 && !k->seen[row][0])
 		r = -ENOENT;
-	if (r == 0)
+	if (r == 0 && is_kept(k, row))
 		r = file_keep(m, below, k->seen[row]);
 	if (r < 0)
 		return r;
@@ -242,7 +245,7 @@ static void congestion_default(struct monitor *m, const char *of_host)
 		return;
 	r = file_write(m, row, congestion_name(k->now.value[row]));
 	if (r < 0)
-		log_info("%s says %s, but connections use %s: %s", sysctl_of(row), of_host,
+		log_info("%s says %s, but connections use %s: %s", knobs_sysctl(row), of_host,
 			 congestion_name(k->now.value[row]), strerror(-r));
 	k->now.value[row] = ns_knob_info(NS_KNOB_tcp_congestion_control)->initial;
 }
@@ -257,7 +260,7 @@ int monitor_knobs_take(struct monitor *m)
 		return log_err(-ENOMEM, "cannot read the sysctls of the container");
 	knobs_init(&m->knobs->now);
 	/* before it is looked at: a name the stack does not know is no news when it is the host's */
-	file_read(sysctl_of(NS_KNOB_tcp_congestion_control), of_host);
+	file_read(knobs_sysctl(NS_KNOB_tcp_congestion_control), of_host);
 	if (congestion_find(of_host) < 0)
 		(void)snprintf(m->knobs->seen[NS_KNOB_tcp_congestion_control], KNOBS_VALUE_MAX,
 			       "%s", of_host);
@@ -296,10 +299,10 @@ void monitor_knobs_done(struct monitor *m)
 	if (!k)
 		return;
 	(void)knobs_read(m);
-	for (int i = 0; i < NS_KNOB_COUNT; i++) {
+	for (int i = 0; i < KNOBS_ROWS; i++) {
 		if (!k->wrote[i][0] || strcmp(k->wrote[i], k->seen[i]) == 0)
 			continue;
-		(void)knobs_path(sysctl_of(i), below, sizeof(below));
+		(void)knobs_path(knobs_sysctl(i), below, sizeof(below));
 		for (size_t v = 0; v < s->sysctl_cnt; v++)
 			if (strcmp(s->sysctls[v].path, below) == 0)
 				s->sysctls[v] = s->sysctls[--s->sysctl_cnt];
@@ -314,11 +317,11 @@ struct json_object *monitor_knobs_json(const struct monitor *m)
 	struct json_object *ignored = json_object_new_array();
 	char text[KNOBS_VALUE_MAX];
 
-	for (int i = 0; m->knobs && i < NS_KNOB_COUNT; i++) {
+	for (int i = 0; m->knobs && i < KNOBS_ROWS; i++) {
 		if (knobs_first_row(i) != i)
 			continue;
 		knobs_text(&m->knobs->now, i, text, sizeof(text));
-		(void)json_object_object_add(values, sysctl_of(i), json_object_new_string(text));
+		(void)json_object_object_add(values, knobs_sysctl(i), json_object_new_string(text));
 	}
 	for (size_t i = 0; m->knobs && i < m->knobs->ignored_cnt; i++)
 		(void)json_object_array_add(ignored, json_object_new_string(m->knobs->ignored[i]));

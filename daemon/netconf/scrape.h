@@ -21,8 +21,8 @@ enum raw_table {
 
 /** struct sysctl_value - one file below /proc/sys/net that belongs to a link */
 struct sysctl_value {
-	char path[96]; /* below /proc/sys/net, such as "ipv4/conf/eth0/rp_filter" */
-	char value[64];
+	char path[96];  /* below /proc/sys/net, such as "ipv4/conf/eth0/rp_filter" */
+	char value[80]; /* the longest is net.ipv4.tcp_fastopen_key with a backup */
 };
 
 /** struct snapshot - a namespace as it was; release with snapshot_done() */

@@ -140,9 +140,8 @@ static int on_connect(void *ctx, struct ipc_msg *m)
 		r = -EINVAL;
 	if (r == 0) {
 		r = ns_sock_connect(w->stack, s->sock, &remote, w->now);
-		if (r == 0)
-			r = -EINPROGRESS; /* the event follows all the same */
-		if (r == -EINPROGRESS)
+		/* 0: RFC 7413, NS_EV_CONNECTED is there already */
+		if (r == 0 || r == -EINPROGRESS)
 			s->kind = WSOCK_CONNECTING;
 	}
 	answer(w, IPC_CONNECT_R, b->sock, r);
@@ -199,6 +198,17 @@ static int on_setopt(void *ctx, struct ipc_msg *m)
 		wdgram_cork(s, b->value);
 	else if (s && s->sock)
 		(void)!ns_sock_setopt(w->stack, s->sock, (enum ns_sockopt)b->option, b->value);
+	return 0;
+}
+
+static int on_fastopen_key(void *ctx, struct ipc_msg *m)
+{
+	struct worker *w = ctx;
+	const struct ipc_fastopen_key *b = IPC_BODY(m, ipc_fastopen_key);
+	struct wsock *s = wsock_find(w, b->sock);
+
+	if (s && s->sock)
+		(void)!ns_sock_set_fastopen_keys(w->stack, s->sock, b->keys, b->len);
 	return 0;
 }
 
@@ -347,6 +357,7 @@ const ipc_handler_fn worker_agent_handlers[IPC_TYPE_COUNT] = {
 	[IPC_CONNECT] = on_connect,
 	[IPC_ATTACH] = on_attach,
 	[IPC_SETOPT] = on_setopt,
+	[IPC_FASTOPEN_KEY] = on_fastopen_key,
 	[IPC_GETOPT] = on_getopt,
 	[IPC_GETINFO] = on_getinfo,
 	[IPC_URGENT] = on_urgent,
@@ -399,6 +410,8 @@ static int on_knobs(void *ctx, struct ipc_msg *m)
 	for (int i = 0; i < NS_KNOB_COUNT; i++)
 		if (ns_stack_set_knob(w->stack, (enum ns_knob)i, b->value[i]) < 0)
 			return -EPROTO;
+	if (b->fastopen_keys_len)
+		return ns_stack_set_fastopen_keys(w->stack, b->fastopen_keys, b->fastopen_keys_len);
 	return 0;
 }
 

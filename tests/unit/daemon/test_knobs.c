@@ -66,6 +66,14 @@ static const struct {
 	{ "net.ipv4.tcp_rmem", "1 2 3 4 5 6 7 8 9", -EINVAL }, /* more words than any has */
 	{ "net.ipv4.tcp_congestion_control", "vegas", -ERANGE },
 	{ "net.ipv4.tcp_congestion_control", "0", -ERANGE },
+	{ "net.ipv4.tcp_fastopen_key", "00000001-00000002-00000003", -EINVAL },
+	{ "net.ipv4.tcp_fastopen_key", "00000001-00000002-00000003-00000004-5", -EINVAL },
+	{ "net.ipv4.tcp_fastopen_key", "00000001-00000002-00000003-00000004,", -EINVAL },
+	{ "net.ipv4.tcp_fastopen_key", "1-2-3-4,1-2-3-x", -EINVAL },
+	{ "net.ipv4.tcp_fastopen_key", "1-2-3-4,1-2-3-4,1-2-3-4", -EINVAL },
+	{ "net.ipv4.tcp_fastopen_key", "1-2-3-0x4", -EINVAL },
+	{ "net.ipv4.tcp_fastopen_key", "1-2-3-123456789", -EINVAL },
+	{ "net.ipv4.tcp_fastopen_key", "1-2-3- 4", -EINVAL },
 };
 
 START_TEST(bad_values_change_nothing)
@@ -74,6 +82,33 @@ START_TEST(bad_values_change_nothing)
 
 	ck_assert_int_eq(knobs_set(&k, bad[_i].sysctl, bad[_i].value), bad[_i].err);
 	ck_assert_int_eq(memcmp(&before, &k, sizeof(k)), 0);
+}
+END_TEST
+
+/* linux proc_tcp_fastopen_key(): zeros when there is none, numbers that are little-endian in memory */
+START_TEST(fastopen_keys_are_read_and_shown_as_linux_does)
+{
+	static const uint8_t octets[] = { 3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12 };
+	static const char both[] = "00010203-04050607-08090a0b-0c0d0e0f,00000001-00000002-00000003-"
+				   "00000004";
+	static const char none[] = "00000000-00000000-00000000-00000000";
+	const char *name = knobs_sysctl(KNOBS_FASTOPEN_KEY);
+	char text[KNOBS_VALUE_MAX];
+
+	knobs_text(&k, KNOBS_FASTOPEN_KEY, text, sizeof(text));
+	ck_assert_str_eq(text, none);
+	ck_assert_int_eq(knobs_set(&k, name, none), 0);
+	ck_assert_uint_eq(k.fastopen_keys_len, 0);
+	ck_assert_int_eq(knobs_set(&k, name, "00010203-4050607-8090A0B-0c0d0e0f\n"), 0);
+	ck_assert_uint_eq(k.fastopen_keys_len, 16);
+	ck_assert_mem_eq(k.fastopen_keys, octets, 16);
+	ck_assert_int_eq(knobs_set(&k, name, both), 0);
+	ck_assert_uint_eq(k.fastopen_keys_len, 32);
+	ck_assert_mem_eq(k.fastopen_keys, octets, 16);
+	ck_assert_uint_eq(k.fastopen_keys[16], 1);
+	knobs_text(&k, KNOBS_FASTOPEN_KEY, text, sizeof(text));
+	ck_assert_str_eq(text, both);
+	ck_assert_int_eq(knobs_first_row(KNOBS_FASTOPEN_KEY), KNOBS_FASTOPEN_KEY);
 }
 END_TEST
 
@@ -145,6 +180,7 @@ int main(void)
 	tcase_add_test(tc, values_are_what_the_stack_begins_with);
 	tcase_add_test(tc, words_go_to_their_rows);
 	tcase_add_loop_test(tc, bad_values_change_nothing, 0, sizeof(bad) / sizeof(bad[0]));
+	tcase_add_test(tc, fastopen_keys_are_read_and_shown_as_linux_does);
 	tcase_add_test(tc, a_value_longer_than_any_is_refused);
 	tcase_add_test(tc, a_sysctl_is_found_once_among_the_rows);
 	tcase_add_test(tc, text_reads_back_as_what_it_was);
