@@ -42,18 +42,21 @@ static bool needs_scope(const struct ns_addr *a)
 static int addr_in6(const uint8_t *raw, int len, enum args_use use, struct args_addr *ret_addr)
 {
 	struct sockaddr_in6 in6;
+	uint16_t family;
 
+	memcpy(&family, raw, sizeof(family));
+	if (family == AF_INET && (use == ARGS_CONNECT_DGRAM || use == ARGS_SEND)) {
+		/* linux v6.1 __ip6_datagram_connect(), udpv6_sendmsg(); glibc sorts what a name has with it */
+		ret_addr->is_in4 = true;
+		return addr_in4(raw, len, use, ret_addr);
+	}
 	/* SIN6_LEN_RFC2133: without the scope, which RFC 2133 did not know */
 	if (len < (int)offsetof(struct sockaddr_in6, sin6_scope_id))
 		return -EINVAL;
 	memset(&in6, 0, sizeof(in6));
 	memcpy(&in6, raw, len < (int)sizeof(in6) ? (size_t)len : sizeof(in6));
-	if (in6.sin6_family != AF_INET6 && use == ARGS_SEND)
-		return in6.sin6_family == AF_INET ? addr_in4(raw, len, use, ret_addr) : -EINVAL;
 	if (in6.sin6_family != AF_INET6)
-		return use == ARGS_BIND || in6.sin6_family != AF_INET
-			       ? -EAFNOSUPPORT
-			       : addr_in4(raw, len, use, ret_addr);
+		return use == ARGS_SEND ? -EINVAL : -EAFNOSUPPORT;
 	memcpy(ret_addr->ep.addr.b, &in6.sin6_addr, sizeof(ret_addr->ep.addr.b));
 	ret_addr->ep.port = ntohs(in6.sin6_port);
 	ret_addr->needs_scope = needs_scope(&ret_addr->ep.addr);
@@ -84,7 +87,8 @@ int args_addr_in(const struct args_mem *mem, int family, enum args_use use, uint
 	if (ulen > 0 && mem->read(mem->ctx, addr, raw, (size_t)ulen) < 0)
 		return -EFAULT;
 	memcpy(&fam, raw, sizeof(fam));
-	if (use == ARGS_CONNECT || (use == ARGS_SEND && family == AF_INET6)) {
+	if (use == ARGS_CONNECT || use == ARGS_CONNECT_DGRAM ||
+	    (use == ARGS_SEND && family == AF_INET6)) {
 		if (ulen < (int)sizeof(fam))
 			return -EINVAL;
 		if (fam == AF_UNSPEC) {

@@ -31,11 +31,12 @@ struct args_mem {
 	int (*write)(void *ctx, uint64_t addr, const void *buf, size_t len);
 };
 
-/** enum args_use - what an address is for: bind() and connect() check it differently */
+/** enum args_use - what an address is for: they check it differently */
 enum args_use {
 	ARGS_BIND,
-	ARGS_CONNECT,
-	ARGS_SEND,
+	ARGS_CONNECT,       /* of a stream or an echo socket */
+	ARGS_CONNECT_DGRAM, /* of a datagram socket, which on IPv6 takes a sockaddr_in, too */
+	ARGS_SEND,          /* likewise */
 };
 
 /** enum args_rules - by whose rules control data are read */
@@ -48,6 +49,7 @@ enum args_rules {
 /** struct args_addr - a decoded address */
 struct args_addr {
 	bool is_unspec; /* AF_UNSPEC in connect(): undo the connection; in sendto() on IPv6: no address */
+	bool is_in4;      /* a sockaddr_in on a socket of IPv6 */
 	bool needs_scope; /* link-local, or a group of that scope or less */
 	uint32_t scope;   /* sin6_scope_id, of those */
 	struct ns_endpoint ep;

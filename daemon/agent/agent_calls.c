@@ -192,8 +192,7 @@ int64_t call_socket(struct agent *a, struct call *c)
 
 /* ---- bind(), listen(), connect() ---- */
 
-/** is_v6only() - it carries no mapped IPv4 */
-static bool is_v6only(const struct asock *s)
+bool call_is_v6only(const struct asock *s)
 {
 	return s->family == AF_INET6 && aopt_value(&s->opts, IPPROTO_IPV6, IPV6_V6ONLY);
 }
@@ -212,7 +211,8 @@ static int64_t call_bind(struct agent *a, struct call *c, struct asock *s, int f
 		return -EINVAL;
 	/* linux v6.1 __inet6_bind() */
 	if (s->family == AF_INET6 &&
-	    (ns_addr_is_v4(&addr.ep.addr) ? is_v6only(s) : ns_addr_is_multicast(&addr.ep.addr)))
+	    (ns_addr_is_v4(&addr.ep.addr) ? call_is_v6only(s)
+					  : ns_addr_is_multicast(&addr.ep.addr)))
 		return -EINVAL;
 	if (!cred_may_take_port(a, c, addr.ep.port))
 		return -EACCES;
@@ -290,7 +290,7 @@ static int64_t connect_to(struct agent *a, struct call *c, struct asock *s, int 
 	}
 	if (s->state != ASOCK_IDLE && s->state != ASOCK_BOUND)
 		return connect_again(a, c, s, fd);
-	if (ns_addr_is_v4(&addr.ep.addr) ? is_v6only(s) : ns_addr_is_multicast(&addr.ep.addr))
+	if (ns_addr_is_v4(&addr.ep.addr) ? call_is_v6only(s) : ns_addr_is_multicast(&addr.ep.addr))
 		return -ENETUNREACH;
 	/* INADDR_ANY and :: mean this host: linux v6.1 ip_route_output_key_hash_rcu(), tcp_v6_connect() */
 	if (ns_addr_is_any(&addr.ep.addr))

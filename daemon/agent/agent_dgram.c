@@ -15,7 +15,8 @@
  *   agent_dgram_send.c  sendto(), sendmsg(), sendmmsg()
  *   agent_dgram_recv.c  recvfrom(), recvmsg(), recvmmsg(), MSG_ERRQUEUE
  *
- * Deviations: shutdown(SHUT_WR) ends the socket.
+ * Deviations: after shutdown(SHUT_WR) sends that trap are refused; a native one, which nobody sees but the worker,
+ * still goes out. If the pair itself were shut, the worker could not tell that from close().
  */
 #include "daemon/agent/agent_dgram.h"
 
@@ -311,11 +312,14 @@ static int64_t dgram_connect(struct agent *a, struct call *c, struct asock *s, i
 {
 	struct args_mem mem = call_mem(c);
 	struct args_addr addr;
-	int r = args_addr_in(&mem, s->family, ARGS_CONNECT, c->args[1], c->args[2], &addr);
+	int r = args_addr_in(&mem, s->family, s->dg->is_ping ? ARGS_CONNECT : ARGS_CONNECT_DGRAM,
+			     c->args[1], c->args[2], &addr);
 
 	(void)fd;
 	if (r < 0)
 		return r;
+	if (addr.is_in4 && call_is_v6only(s))
+		return -EAFNOSUPPORT;
 	if (addr.is_unspec) {
 		s->dg->is_unconnecting = true;
 		return op_begin(a, c, s, ASOCK_OP_CONNECT, HELD_OP);
@@ -363,8 +367,11 @@ static int64_t dgram_shutdown(struct agent *a, struct call *c, struct asock *s, 
 	(void)fd;
 	if (how < SHUT_RD || how > SHUT_RDWR)
 		return -EINVAL;
-	if (s->dg->is_connected)
+	if (s->dg->is_connected && how != SHUT_WR)
 		return CALL_CONTINUE;
+	s->dg->is_mute = s->dg->is_mute || how != SHUT_RD;
+	if (s->dg->is_connected)
+		return 0;
 	if (how != SHUT_WR) {
 		s->dg->is_deaf = true;
 		held_answer_all(a, s, HELD_RECV, 0);

@@ -32,6 +32,7 @@ struct adgram {
 	uint32_t token_cnt; /* empty datagrams in the pair that stand for an error */
 	bool is_ping; /* an echo socket: its port is the identifier, what it sends whole ICMP messages */
 	bool is_bound, is_connected;
+	bool is_mute;         /* shut for writing */
 	bool is_deaf;         /* shut for reading: nobody waits for a datagram */
 	bool is_unconnecting; /* @op CONNECT is DGRAM_UNCONNECT */
 	bool gathers;  /* UDP_CORK or MSG_MORE was used: each send is asked about, in order */

@@ -128,6 +128,8 @@ static int64_t out_check(struct agent *a, struct call *c, struct asock *s,
 		return -EINVAL;
 	if (is_too_long(s, o) && !is_told_of_errors(s, o))
 		return -EMSGSIZE;
+	if (s->dg->is_mute)
+		return -EPIPE;
 	if (!s->dg->is_bound && s->so_error) /* the port that was asked for below */
 		return dgram_take_error(s);
 	if (!s->dg->is_bound) {
@@ -230,7 +232,9 @@ int64_t dgram_sendto(struct agent *a, struct call *c, struct asock *s, int fd)
 		return -EOPNOTSUPP;
 	out_init(s, flags, &out);
 	if (c->args[4] == 0 && !s->dg->gathers)
-		return s->dg->is_connected ? CALL_CONTINUE : -EDESTADDRREQ;
+		return !s->dg->is_connected ? -EDESTADDRREQ
+		       : s->dg->is_mute     ? -EPIPE
+					    : CALL_CONTINUE;
 	if (c->args[2] > INT_MAX)
 		return -EMSGSIZE;
 	r = c->args[4] ? out_name(s, &mem, c->args[4], c->args[5], &out) : 0;

@@ -186,6 +186,8 @@ bool call_is_waiting(const struct call *c);
 void call_answer(struct agent *a, const struct call *c, int64_t answer);
 /** call_add_fd() - answer with a new descriptor in the thread, a copy of @fd. Return: its number or negative errno; then the call is still open but for -ENOENT */
 ns_must_check int call_add_fd(struct agent *a, const struct call *c, int fd, bool is_cloexec);
+/** call_is_v6only() - it carries no mapped IPv4 */
+bool call_is_v6only(const struct asock *s);
 /** call_program_fd() - our copy of the descriptor the call is about, checked to be @s; or negative errno */
 ns_must_check int call_program_fd(struct agent *a, const struct call *c, const struct asock *s);
 /** thread_ioctl() - of the thread's pidfd. Return: what it says, or negative errno */

@@ -35,7 +35,7 @@
  *
  * End: the pair reads as empty without credentials (SO_PASSCRED is set on our end, and real
  * datagrams have them). What the agent sent before is taken out of both channels first: a program may
- * send and exit. shutdown(SHUT_WR) looks the same and ends the socket, too.
+ * send and exit. shutdown(SHUT_RDWR) looks the same and ends the socket, too; SHUT_WR the agent keeps to itself.
  *
  * Limits: BATCH datagrams a call, RX_BATCHES of them a turn; UNSENT_MAX kept in all before the channel
  * is not read; PAIR_BATCH handed to a program in one call.

@@ -285,6 +285,8 @@ static int sock_connect(void *c, const struct ns_endpoint *remote)
 	if (ns_addr_is_any(&src) && s->is_connected &&
 	    ns_addr_is_v4(&s->src) == ns_addr_is_v4(&to.addr))
 		src = s->src; /* linux keeps inet_saddr of the last connect() */
+	if (ns_addr_is_any(&src) && s->is_connected && ns_addr_is_v4(&s->src))
+		return -EAFNOSUPPORT; /* linux ip6_dst_lookup_tail(): IPv4 before, IPv6 now, nothing undone */
 	if (ifindex == 0)
 		ifindex = ns_addr_is_multicast(&to.addr) ? f->mcast_ifindex : f->ucast_ifindex;
 	flow = udp_flow(s, &to, &src, ifindex, f->tos);

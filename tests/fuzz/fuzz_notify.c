@@ -69,6 +69,7 @@ static void one(struct input *in, const struct args_mem *mem)
 		r = args_addr_in(mem, family,
 				 op & 1    ? ARGS_BIND
 				 : op & 64 ? ARGS_SEND
+				 : op & 32 ? ARGS_CONNECT_DGRAM
 					   : ARGS_CONNECT,
 				 p, q, &a);
 		must_hold(r == 0 || r == -EFAULT || r == -EINVAL || r == -EAFNOSUPPORT ||

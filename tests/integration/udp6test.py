@@ -6,6 +6,7 @@ udp6.sh runs it twice, over the kernel and over sluice; the lines must be the sa
 (udp_peer.py) has an echo on 7201 of both families; nobody is at 7202. A look never prints a port that was
 chosen for it.
 """
+import ctypes
 import socket
 import struct
 import sys
@@ -138,6 +139,63 @@ def this_host_by_any():
         data, sender = server.recvfrom(10)
         client.connect(("::", server.getsockname()[1]))
         return data, sender[0], client.getsockname()[0], client.getpeername()[0]
+
+
+LIBC = ctypes.CDLL(None, use_errno=True)
+UNSPEC = bytes(16)
+
+
+def in4(address, port=7201):
+    return struct.pack("=H", socket.AF_INET) + struct.pack(">H", port) + socket.inet_aton(address) + bytes(8)
+
+
+def in6(address, port=7201):
+    return struct.pack("=H", socket.AF_INET6) + struct.pack(">HI", port, 0) + \
+        socket.inet_pton(socket.AF_INET6, address) + bytes(4)
+
+
+def raw_connect(sock, address, length=None):
+    length = len(address) if length is None else length
+    return 0 if LIBC.connect(sock.fileno(), address, length) == 0 else name_of(ctypes.get_errno())
+
+
+@check
+def sockaddr_in_on_a_socket_of_ipv6():
+    seen = []
+    for steps in ([in4("0.0.0.0")], [in4(PEER4)], [in6("::"), UNSPEC, in4("0.0.0.0")], [in6("::1"), UNSPEC, in4(PEER4)],
+                  [in6("2001:db8::1"), in4(PEER4)], [in4(PEER4), UNSPEC, in6("::1")], [in4(PEER4), in6("::1")],
+                  [in6(ECHO4[0]), UNSPEC, in4(PEER4), UNSPEC, in6("::1")]):
+        with six() as sock:
+            seen.append([(raw_connect(sock, step), sock.getsockname()[0]) for step in steps])
+    with six() as sock:
+        seen += [raw_connect(sock, in4(PEER4), 15), raw_connect(sock, in6(PEER), 23)]
+        seen += [raw_connect(sock, in4(PEER4)), sock.send(b"four"), sock.recvfrom(100)[0]]
+    with six(options=[(socket.IPV6_V6ONLY, 1)]) as sock:
+        seen += [raw_connect(sock, in4(PEER4)), raw_connect(sock, in6(ECHO4[0]))]
+    with six() as sock:
+        sock.bind(("::", 7313))
+        seen += [(raw_connect(sock, step), sock.getsockname()[:2]) for step in (in6("::1"), UNSPEC, in4(PEER4))]
+    with socket.socket(socket.AF_INET6, socket.SOCK_STREAM) as sock:
+        seen += [raw_connect(sock, in4(PEER4)), raw_connect(sock, in4(PEER4) + bytes(12))]
+    with six() as sock:
+        to = ctypes.create_string_buffer(in4(PEER4), 16)
+        seen += [LIBC.sendto(sock.fileno(), b"four", 4, 0, to, 16), sock.recvfrom(100)[0]]
+    return seen
+
+
+@check
+def order_in_which_a_library_tries_addresses():
+    return [(entry[0], entry[4][0]) for host, flags in ((None, socket.AI_PASSIVE), (None, 0), ("localhost", 0))
+            for entry in socket.getaddrinfo(host, 80, type=socket.SOCK_STREAM, flags=flags)]
+
+
+@check
+def half_closed():
+    with connected() as sock:
+        sock.send(b"before")
+        seen = [sock.shutdown(socket.SHUT_WR), sock.recvfrom(100)[0], outcome(sock.sendto, b"x", ECHO),
+                outcome(sock.sendmsg, [b"x"], [], 0, ECHO), readable(sock, 0.1), sock.shutdown(socket.SHUT_WR)]
+        return seen + [sock.shutdown(socket.SHUT_RDWR), sock.settimeout(None), sock.recv(100)]
 
 
 @check

@@ -88,6 +88,20 @@ def sendto_somewhere_else_while_connected():
 
 
 @check
+def half_closed():
+    with connected() as sock:
+        sock.send(b"before")
+        seen = [sock.shutdown(socket.SHUT_WR), sock.recv(100), outcome(sock.sendto, b"x", ECHO),
+                outcome(sock.sendmsg, [b"x"], [], 0, ECHO), readable(sock, 0.1), sock.shutdown(socket.SHUT_WR)]
+        seen += [sock.shutdown(socket.SHUT_RDWR), sock.settimeout(None), sock.recv(100)]
+    with udp() as sock:
+        sock.bind(("", 0))
+        seen += [outcome(sock.shutdown, socket.SHUT_WR), outcome(sock.sendto, b"x", ECHO)]
+        sock.connect(ECHO)
+        return seen + [outcome(sock.sendto, b"x", ECHO), sock.getsockname()[0]]
+
+
+@check
 def empty_datagrams():
     with udp() as sock:
         sock.sendto(b"", ECHO)

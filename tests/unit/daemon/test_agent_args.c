@@ -131,6 +131,18 @@ START_TEST(ipv6_address_mapped_and_short_forms)
 	/* an address of IPv4 on a socket of IPv6 */
 	put_in4(BASE, AF_INET, 0x0a000001, 80);
 	ck_assert_int_eq(args_addr_in(&mem, AF_INET6, ARGS_BIND, BASE, 28, &addr), -EAFNOSUPPORT);
+	ck_assert_int_eq(args_addr_in(&mem, AF_INET6, ARGS_CONNECT, BASE, 28, &addr),
+			 -EAFNOSUPPORT);
+	ck_assert_int_eq(args_addr_in(&mem, AF_INET6, ARGS_CONNECT, BASE, 16, &addr), -EINVAL);
+	for (int use = ARGS_CONNECT_DGRAM; use <= ARGS_SEND; use++) {
+		ck_assert_int_eq(args_addr_in(&mem, AF_INET6, (enum args_use)use, BASE, 16, &addr),
+				 0);
+		ck_assert(addr.is_in4);
+		ck_assert_uint_eq(ns_addr_to_v4(&addr.ep.addr), 0x0a000001);
+		ck_assert_uint_eq(addr.ep.port, 80);
+		ck_assert_int_eq(args_addr_in(&mem, AF_INET6, (enum args_use)use, BASE, 15, &addr),
+				 -EINVAL);
+	}
 }
 END_TEST
 
