@@ -33,7 +33,6 @@
 
 enum {
 	ACE_MASK = 7,
-	CEP_INIT = 5, /* 3.2.1 */
 	OCTETS_INIT = 1,
 	FIELD_MASK = 0xffffff,
 	OPTION_FULL = 3,
@@ -55,6 +54,7 @@ enum {
 	ACE_NOT_ECT = 2,
 	ACE_ECT1 = 3,
 	ACE_ECT0 = 4,
+	ACE_RESERVED = 5, /* 3.1.3 */
 	ACE_CE = 6,
 };
 
@@ -71,17 +71,22 @@ uint8_t tcp_accecn_code(uint8_t ecn)
 	return codes[ecn & CE];
 }
 
-/** tcp_accecn_start() - 3.2.1: both directions; @syn_ecn the code point of the SYN or SYN-ACK that came */
-void tcp_accecn_start(struct tcp_conn *c, uint8_t syn_ecn)
+/** tcp_accecn_is_yes() - 3.1.2, 3.1.3: do the bits of a SYN-ACK agree? Also the combination that is reserved */
+bool tcp_accecn_is_yes(uint8_t ace)
+{
+	return ace >= ACE_NOT_ECT && ace <= ACE_CE;
+}
+
+/** tcp_accecn_start() - 3.2.1: both directions; c->ecn.hs is what led to it */
+void tcp_accecn_start(struct tcp_conn *c)
 {
 	const struct tcp_accecn_octets octets = { .e0 = OCTETS_INIT, .e1 = OCTETS_INIT };
 
-	c->ecn.acc = (struct tcp_accecn){ .r_cep = CEP_INIT,
-					  .s_cep = CEP_INIT,
+	c->ecn.acc = (struct tcp_accecn){ .r_cep = TCP_CEP_INIT,
+					  .s_cep = TCP_CEP_INIT,
 					  .r = octets,
 					  .s = octets,
 					  .told = octets,
-					  .syn_ecn = syn_ecn,
 					  .is_data_option_due = true };
 }
 
@@ -94,42 +99,87 @@ static void first_option(struct tcp_accecn *a, const struct tcp_accecn_opt *o)
 		a->ignores_option = true;
 }
 
-/** tcp_accecn_synack() - client: the SYN-ACK agreed, or came again (3.2.2.1, 3.2.2.2, 3.2.2.3) */
-void tcp_accecn_synack(struct tcp_conn *c, const struct tcp_seg *s, bool is_first)
+/* 3.2.2.3: our SYN was not ECN-capable, what else a SYN-ACK says of it was made on the way; 3.2.2.2: a mark counts */
+static void syn_told(struct tcp_conn *c, uint8_t ace)
+{
+	if (ace != ACE_NOT_ECT && ace != ACE_RESERVED)
+		c->ecn.no_ect = true;
+	if (ace == ACE_CE)
+		c->ecn.hs.is_marked = true;
+}
+
+/* 3.2.2.1, 3.2.2.2: of SYN-ACKs the last is answered; one mark counts, however many have it */
+static void answer_synack(struct tcp_conn *c, const struct tcp_seg *s)
 {
 	struct tcp_accecn *a = &c->ecn.acc;
 
-	if (is_first) {
-		tcp_accecn_start(c, s->ecn);
-		first_option(a, &s->opt.accecn);
-		/* our SYN was not ECN-capable: anything else was made on the way */
-		if (tcp_seg_ace(s) != ACE_NOT_ECT && tcp_seg_ace(s) != CEP_INIT)
-			a->no_ect = true;
-	}
-	a->syn_ecn = s->ecn;
+	c->ecn.hs.code = s->ecn;
 	a->is_answer_due = a->is_option_due = true;
-	if (s->ecn == CE && a->r_cep == CEP_INIT)
+	if (s->ecn == CE && a->r_cep == TCP_CEP_INIT)
 		a->r_cep++;
+}
+
+/** tcp_accecn_synack() - client: the SYN-ACK agreed (3.2.2.1, 3.2.2.2, 3.2.2.3) */
+void tcp_accecn_synack(struct tcp_conn *c, const struct tcp_seg *s)
+{
+	tcp_accecn_start(c);
+	first_option(&c->ecn.acc, &s->opt.accecn);
+	syn_told(c, tcp_seg_ace(s));
+	answer_synack(c, s);
+}
+
+/**
+ * tcp_accecn_synack_again() - client: something with SYN and ACK came later
+ *
+ * If it is the SYN-ACK once more and says so, its code point is told; its bits are looked at no more (3.1.5).
+ */
+void tcp_accecn_synack_again(struct tcp_conn *c, const struct tcp_seg *s)
+{
+	if (c->ecn.mode == TCP_ECN_ACCURATE && tcp_has(c, TCP_F_ACTIVE) && seq_eq(s->seq, c->irs) &&
+	    seq_lt(c->iss, s->ack) && seq_le(s->ack, c->snd_nxt) &&
+	    tcp_accecn_is_yes(tcp_seg_ace(s)))
+		answer_synack(c, s);
+}
+
+/** tcp_accecn_crossed() - the peer's SYN-ACK of a simultaneous open: what it says is of our SYN, and no number (3.2.2) */
+void tcp_accecn_crossed(struct tcp_conn *c, const struct tcp_seg *s)
+{
+	if (c->ecn.mode != TCP_ECN_ACCURATE)
+		return;
+	first_option(&c->ecn.acc, &s->opt.accecn);
+	syn_told(c, tcp_seg_ace(s));
+	c->ecn.acc.is_code = true;
+}
+
+/* 3.2.2.1 table 4 */
+static void third_told(struct tcp_conn *c, uint8_t ace)
+{
+	struct tcp_accecn *a = &c->ecn.acc;
+
+	if (ace == 0)
+		c->ecn.no_ect = a->no_response = true;
+	if (ace == ACE_CE) {
+		a->s_cep = TCP_CEP_INIT + 1;
+		c->ecn.hs.is_marked = true;
+	}
+	if (ace == ACE_ECT1 || ace == ACE_ECT0 || ace == ACE_CE)
+		c->ecn.no_ect = true; /* 3.2.2.3: our SYN-ACK was not ECN-capable */
 }
 
 /** tcp_accecn_third() - server in SYN-RECEIVED: the acknowledgement of our SYN-ACK (3.2.2.1 table 4) */
 void tcp_accecn_third(struct tcp_conn *c, const struct tcp_seg *s)
 {
 	struct tcp_accecn *a = &c->ecn.acc;
-	uint8_t ace = tcp_seg_ace(s);
 
 	if (c->ecn.mode != TCP_ECN_ACCURATE)
 		return;
 	first_option(a, &s->opt.accecn);
+	if (c->ecn.hs.has_ace)
+		third_told(c, c->ecn.hs.ace);
 	if (s->len || s->opt.sack_cnt)
-		return; /* the bare one was lost: this is the number */
+		return; /* the bare one was lost, or came before: this is the number */
 	a->is_code = true;
-	if (ace == 0)
-		a->no_ect = a->no_response = true;
-	if (ace == ACE_CE)
-		a->s_cep = CEP_INIT + 1;
-	if (ace == ACE_ECT1 || ace == ACE_ECT0 || ace == ACE_CE)
-		a->no_ect = true; /* our SYN-ACK was not ECN-capable */
+	third_told(c, tcp_seg_ace(s));
 }
 
 /** tcp_accecn_packet() - 3.2: an acceptable packet without SYN; @len octets as it came, before any were trimmed */
@@ -233,7 +283,7 @@ uint32_t tcp_accecn_ack(struct tcp_conn *c, const struct tcp_seg *s, uint32_t se
 		return 0;
 	if (a->is_code) { /* a code point, no number: tcp_accecn_third() */
 		a->is_code = false;
-		return 0;
+		return c->ecn.hs.is_marked && tcp_flight(c) ? 1 : 0; /* octets of Fast Open */
 	}
 	if (segs == 0 && !is_later)
 		return 0;
@@ -245,7 +295,7 @@ uint32_t tcp_accecn_ack(struct tcp_conn *c, const struct tcp_seg *s, uint32_t se
 	delta = (tcp_seg_ace(s) - a->s_cep) & ACE_MASK;
 	ce = how_many(c, delta, segs, has_option, ce_octets);
 	if (ce_octets && !ce && segs <= ACE_MASK) /* 3.2.3.2.5 */
-		a->no_ect = true;
+		c->ecn.no_ect = true;
 	if (a->no_response)
 		return 0;
 	a->s_cep += ce;
@@ -336,12 +386,10 @@ void tcp_accecn_out(struct tcp_conn *c, struct tcp_emit *e, uint32_t len)
 {
 	struct tcp_accecn *a = &c->ecn.acc;
 
-	if (a->is_answer_due && len == 0 && e->opt.sack_cnt == 0) {
-		tcp_emit_ace(e, tcp_accecn_code(a->syn_ecn));
-		a->is_answer_due = false;
-	} else {
-		tcp_emit_ace(e, a->r_cep & ACE_MASK);
-	}
+	/* behind anything else a code would be taken for a number: the server knows that we are here */
+	tcp_emit_ace(e, a->is_answer_due && len == 0 ? tcp_accecn_code(c->ecn.hs.code)
+						     : a->r_cep & ACE_MASK);
+	a->is_answer_due = false;
 	a->ce_new = 0;
 	option_out(c, e, len);
 }
@@ -372,7 +420,7 @@ void tcp_accecn_info(const struct tcp_conn *c, struct ns_tcp_info *info)
 {
 	const struct tcp_accecn *a = &c->ecn.acc;
 
-	info->received_ce = a->r_cep - CEP_INIT;
+	info->received_ce = a->r_cep - TCP_CEP_INIT;
 	info->delivered_e1_bytes = a->s.e1 - OCTETS_INIT;
 	info->delivered_e0_bytes = a->s.e0 - OCTETS_INIT;
 	info->delivered_ce_bytes = a->s.ce;

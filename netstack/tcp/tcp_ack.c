@@ -195,7 +195,10 @@ static enum step ack_syn(struct tcp_arrival *a)
 	if (c->syn_retries == 0 && c->syn_at.ns) /* a cookie's is not known */
 		tcp_rtt_sample(c, mono_since(a->now, c->syn_at));
 	tcp_window_in(c, s);
-	tcp_accecn_third(c, s);
+	if (a->was_synack)
+		tcp_accecn_crossed(c, s);
+	else
+		tcp_accecn_third(c, s);
 	tcp_set_state(c, TCP_ESTABLISHED, "ACK of our SYN");
 	tcp_conn_established(c, a->now);
 	return STEP_NEXT;

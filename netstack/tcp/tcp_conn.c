@@ -224,7 +224,8 @@ void tcp_conn_start(struct tcp_conn *c, struct mono now)
  */
 void tcp_conn_established(struct tcp_conn *c, struct mono now)
 {
-	bool is_slow = c->meter.total_retrans > 1;
+	/* RFC 5681 3.1: the handshake was lost; RFC 9768 3.2.2.2: or marked, which is no better */
+	bool is_slow = c->meter.total_retrans > 1 || c->ecn.hs.is_marked;
 
 	tcp_timer_stop(c, &c->rto_timer);
 	tcp_rto_series_end(c, now);
@@ -238,7 +239,7 @@ void tcp_conn_established(struct tcp_conn *c, struct mono now)
 	tcp_cc_init(&c->cc, tcp_cc_get(c->congestion), c->mss);
 	c->cc.random = c->iss.v ^ c->irs.v;
 	if (is_slow)
-		c->cc.cwnd = c->mss; /* RFC 5681 3.1: the handshake was lost */
+		c->cc.cwnd = c->mss;
 	tcp_pace_update(c);
 	c->flight_max = 0;
 	c->progress = c->data_rx_at = now;

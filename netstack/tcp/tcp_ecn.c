@@ -72,6 +72,28 @@ enum tcp_ecn_mode tcp_ecn_agree(const struct tcp *t, uint8_t ace)
 	return (ace & ASK_CLASSIC) == ASK_CLASSIC ? TCP_ECN_CLASSIC : TCP_ECN_OFF;
 }
 
+/**
+ * tcp_ecn_syn_in() - a SYN of the peer, the first or one of the same number (RFC 9768 3.1.5, RFC 3168 6.1.1)
+ * @t:		TCP
+ * @s:		The SYN, without ACK
+ * @hs:		The handshake; zero before the first
+ *
+ * The kind of ECN is the first one's. Who then does not ask may not know what is agreed on: nothing is marked.
+ *
+ * Return: false: both kinds were asked for, which of our answers counts for the peer cannot be known: reset
+ */
+bool tcp_ecn_syn_in(const struct tcp *t, const struct tcp_seg *s, struct tcp_ecn_hs *hs)
+{
+	const uint8_t both = 1u << TCP_ECN_CLASSIC | 1u << TCP_ECN_ACCURATE;
+	enum tcp_ecn_mode asked = tcp_ecn_agree(t, tcp_seg_ace(s));
+
+	hs->is_again = hs->kinds != 0;
+	hs->code = s->ecn;
+	hs->kinds |= (uint8_t)(1u << asked);
+	hs->no_ect |= asked == TCP_ECN_OFF;
+	return (hs->kinds & both) != both;
+}
+
 static uint8_t answer(enum tcp_ecn_mode mode, uint8_t syn_ecn)
 {
 	switch (mode) {
@@ -89,32 +111,58 @@ static uint8_t answer(enum tcp_ecn_mode mode, uint8_t syn_ecn)
  * tcp_ecn_synack_out() - what a SYN-ACK says
  * @t:		TCP
  * @mode:	What is agreed on
- * @syn_ecn:	Code point of the SYN
  * @retries:	It was sent so often before
- * @no_option:	A second SYN came: the option of RFC 9768 may be to blame
+ * @hs:		What the SYNs said; nothing is to be sent as ECN-capable when the bits do not say what is agreed on
  * @e:		Its header, other options are in it
  *
  * RFC 9768 3.2.3.2.2: the second goes without the option, the third without the bits: perhaps somebody drops them.
- *
- * Return: false: the bits do not say what is agreed on, and nothing is to be sent as ECN-capable
  */
-bool tcp_ecn_synack_out(const struct tcp *t, enum tcp_ecn_mode mode, uint8_t syn_ecn,
-			uint32_t retries, bool no_option, struct tcp_emit *e)
+void tcp_ecn_synack_out(const struct tcp *t, enum tcp_ecn_mode mode, uint32_t retries,
+			struct tcp_ecn_hs *hs, struct tcp_emit *e)
 {
-	if (mode == TCP_ECN_ACCURATE && retries > ACC_SYNACKS)
-		return false;
-	tcp_emit_ace(e, answer(mode, syn_ecn));
-	if (mode == TCP_ECN_ACCURATE && retries == 0 && !no_option)
+	if (mode == TCP_ECN_ACCURATE && retries > ACC_SYNACKS) {
+		hs->no_ect = true;
+		return;
+	}
+	tcp_emit_ace(e, answer(mode, hs->code));
+	if (mode == TCP_ECN_ACCURATE && retries == 0 && !hs->is_again)
 		tcp_accecn_syn_option(t, e);
-	return true;
 }
 
-/** tcp_ecn_enter() - the mode of a connection, once; @syn_ecn is the code point of the SYN */
-void tcp_ecn_enter(struct tcp_conn *c, enum tcp_ecn_mode mode, uint8_t syn_ecn)
+/** tcp_ecn_enter() - the mode of a connection, once, and the handshake @hs that led to it */
+void tcp_ecn_enter(struct tcp_conn *c, enum tcp_ecn_mode mode, const struct tcp_ecn_hs *hs)
 {
 	c->ecn.mode = mode;
+	c->ecn.hs = *hs;
+	c->ecn.no_ect = hs->no_ect;
 	if (mode == TCP_ECN_ACCURATE)
-		tcp_accecn_start(c, syn_ecn);
+		tcp_accecn_start(c);
+}
+
+/**
+ * tcp_ecn_crossed() - a SYN crossed ours: as if we had only been asked (RFC 9768 3.1.2)
+ *
+ * But the peer has our SYN, too: what that did not ask for he does not do. Once one of ours asked for nothing it may
+ * be the one he saw.
+ */
+void tcp_ecn_crossed(struct tcp_conn *c, const struct tcp_seg *s)
+{
+	enum tcp_ecn_mode theirs = tcp_ecn_agree(c->t, tcp_seg_ace(s));
+	enum tcp_ecn_mode ours = c->ecn.asked;
+	struct tcp_ecn_hs hs = { .retries = (uint8_t)ns_min_u(c->syn_retries, UINT8_MAX) };
+
+	(void)tcp_ecn_syn_in(c->t, s, &hs);
+	hs.no_ect |= c->syn_retries > ACC_SYNS;
+	tcp_ecn_enter(c, theirs < ours ? theirs : ours, &hs);
+}
+
+/** tcp_ecn_syn_again() - the peer's SYN once more, before the handshake is over; tcp_ecn_syn_in() */
+bool tcp_ecn_syn_again(struct tcp_conn *c, const struct tcp_seg *s)
+{
+	bool r = tcp_ecn_syn_in(c->t, s, &c->ecn.hs);
+
+	c->ecn.no_ect |= c->ecn.hs.no_ect;
+	return r;
 }
 
 /** tcp_ecn_answered() - the SYN-ACK for our SYN; a mirror of what was asked is no yes (RFC 9768 3.1.2, RFC 3168 6.1.1) */
@@ -123,9 +171,9 @@ void tcp_ecn_answered(struct tcp_conn *c, const struct tcp_seg *s)
 	uint8_t ace = tcp_seg_ace(s);
 
 	c->ecn.mode = TCP_ECN_OFF;
-	if (c->ecn.asked == TCP_ECN_ACCURATE && ace > YES_CLASSIC && ace < ASK_ACCURATE) {
+	if (c->ecn.asked == TCP_ECN_ACCURATE && tcp_accecn_is_yes(ace)) {
 		c->ecn.mode = TCP_ECN_ACCURATE;
-		tcp_accecn_synack(c, s, true);
+		tcp_accecn_synack(c, s);
 	} else if ((c->ecn.asked == TCP_ECN_CLASSIC && (ace & ASK_CLASSIC) == YES_CLASSIC) ||
 		   (c->ecn.asked == TCP_ECN_ACCURATE && ace == YES_CLASSIC)) {
 		c->ecn.mode = TCP_ECN_CLASSIC;
@@ -147,24 +195,24 @@ void tcp_ecn_out(struct tcp_conn *c, bool is_new, uint32_t len, struct tcp_emit 
 		return;
 	}
 	if (e->flags & TCP_SYN) { /* of a simultaneous open, or of Fast Open */
-		if (!tcp_ecn_synack_out(c->t, c->ecn.mode, c->ecn.acc.syn_ecn, c->syn_retries,
-					false, e))
-			c->ecn.acc.no_ect = true;
+		tcp_ecn_synack_out(c->t, c->ecn.mode, c->syn_retries - c->ecn.hs.retries,
+				   &c->ecn.hs, e);
+		c->ecn.no_ect |= c->ecn.hs.no_ect;
 		return;
 	}
 	if (c->ecn.mode == TCP_ECN_OFF || (e->flags & TCP_RST))
 		return;
 	if (c->ecn.mode == TCP_ECN_ACCURATE) {
 		tcp_accecn_out(c, e, len);
-		if (is_new && !c->ecn.acc.no_ect)
-			*tos |= ECN_ECT0;
-		return;
-	}
-	if (c->ecn.is_echoing && (e->flags & TCP_ACK))
+	} else if (c->ecn.is_echoing && (e->flags & TCP_ACK)) {
 		e->flags |= TCP_ECE;
+	}
 	if (!is_new)
 		return;
-	*tos |= ECN_ECT0;
+	if (!c->ecn.no_ect)
+		*tos |= ECN_ECT0;
+	if (c->ecn.mode != TCP_ECN_CLASSIC)
+		return;
 	if (c->ecn.is_cwr_due)
 		e->flags |= TCP_CWR;
 	c->ecn.is_cwr_due = false;

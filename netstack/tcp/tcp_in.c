@@ -118,11 +118,16 @@ static bool is_acceptable(const struct tcp_conn *c, const struct tcp_seg *s)
 }
 
 /* Self-connect and simultaneous open: the SYN-ACK repeats the SYN we know (RFC 9293 figure 8). */
-static void strip_known_syn(const struct tcp_conn *c, struct tcp_seg *s)
+static void strip_known_syn(struct tcp_arrival *a)
 {
-	if (c->state == TCP_SYN_RCVD && (s->flags & TCP_SYN) && (s->flags & TCP_ACK) &&
-	    seq_eq(s->seq, c->irs))
-		tcp_seg_trim_front(s, 1);
+	const struct tcp_conn *c = a->c;
+	struct tcp_seg *s = a->s;
+
+	if (c->state != TCP_SYN_RCVD || !(s->flags & TCP_SYN) || !(s->flags & TCP_ACK) ||
+	    !seq_eq(s->seq, c->irs))
+		return;
+	tcp_seg_trim_front(s, 1);
+	a->was_synack = true;
 }
 
 /* What was received before goes; when nothing is left the peer missed our acknowledgement. */
@@ -165,7 +170,7 @@ static enum step check_sequence(struct tcp_arrival *a)
 	struct tcp_seg *s = a->s;
 	int32_t over;
 
-	strip_known_syn(c, s);
+	strip_known_syn(a);
 	if (paws_rejects(c, s, a->now))
 		return not_acceptable(a, DROP_TCP_PAWS);
 	if (c->t->drop_missing_ts && tcp_has(c, TCP_F_TS) && !s->opt.has_ts &&
@@ -240,16 +245,29 @@ static enum step check_security(struct tcp_arrival *a)
 	return STEP_NEXT;
 }
 
+/* The peer's SYN, which is known, once more. Is it an answer to one kind of ECN? */
+static bool syn_again(struct tcp_conn *c, const struct tcp_seg *s, struct mono now)
+{
+	if (tcp_ecn_syn_again(c, s))
+		return true;
+	tcp_conn_reset(c, -ECONNRESET, "SYNs ask for both kinds of ECN", now);
+	return false;
+}
+
 /* Fourth: SYN. In a synchronised state a challenge, wherever it is (RFC 5961 4.2). */
 static enum step check_syn(struct tcp_arrival *a)
 {
-	if (!(a->s->flags & TCP_SYN))
+	struct tcp_conn *c = a->c;
+	const struct tcp_seg *s = a->s;
+
+	if (!(s->flags & TCP_SYN))
 		return STEP_NEXT;
-	if ((a->s->flags & TCP_ACK) && tcp_has(a->c, TCP_F_ACTIVE) &&
-	    a->c->ecn.mode == TCP_ECN_ACCURATE)
-		tcp_accecn_synack(a->c, a->s, false);
-	tcp_challenge_ack(a->c, a->now);
 	a->drop = DROP_TCP_SYN;
+	if (s->flags & TCP_ACK)
+		tcp_accecn_synack_again(c, s);
+	else if (c->state == TCP_SYN_RCVD && seq_eq(s->seq, c->irs) && !syn_again(c, s, a->now))
+		return STEP_STOP;
+	tcp_challenge_ack(c, a->now);
 	return STEP_STOP;
 }
 
@@ -300,7 +318,7 @@ static void syn_sent_syn(struct tcp_conn *c, struct tcp_seg *s, struct mono now)
 	c->rcv_acked = c->rcv_nxt;
 	tcp_window_in(c, s);
 	if (!(s->flags & TCP_ACK)) {
-		tcp_ecn_enter(c, tcp_ecn_agree(c->t, tcp_seg_ace(s)), s->ecn);
+		tcp_ecn_crossed(c, s);
 		c->snd_nxt = seq_add(c->iss, 1); /* octets of our SYN go again */
 		tcp_set_state(c, TCP_SYN_RCVD, "SYN crossed ours");
 		c->flags |= TCP_F_SYN_DUE;
@@ -373,7 +391,9 @@ enum drop tcp_conn_input(struct tcp_conn *c, struct tcp_seg *s, struct mono now)
 	    seq_eq(s->seq, c->irs)) { /* the peer missed our SYN-ACK */
 		c->flags |= TCP_F_SYN_DUE;
 		tcp_conn_dirty(c);
-		return DROP_NONE;
+		a.drop = syn_again(c, s, now) ? DROP_NONE : DROP_TCP_SYN;
+		tcp_conn_reap(c);
+		return a.drop;
 	}
 	if (c->state == TCP_SYN_SENT) {
 		a.drop = syn_sent_input(c, s, now);

@@ -44,6 +44,7 @@ struct tcp_arrival {
 	struct mono now;
 	enum drop drop;  /* set by the step that stops */
 	bool is_ts_news; /* its timestamp becomes TS.Recent if the fifth check lets it pass */
+	bool was_synack; /* of a simultaneous open: the SYN was known and is trimmed */
 };
 
 enum step {
@@ -385,9 +386,12 @@ uint32_t tcp_send_space(const struct tcp_conn *c);
 /* --- tcp_ecn.c ----------------------------------------------------------------------------- */
 
 enum tcp_ecn_mode tcp_ecn_agree(const struct tcp *t, uint8_t ace);
-bool tcp_ecn_synack_out(const struct tcp *t, enum tcp_ecn_mode mode, uint8_t syn_ecn,
-			uint32_t retries, bool no_option, struct tcp_emit *e);
-void tcp_ecn_enter(struct tcp_conn *c, enum tcp_ecn_mode mode, uint8_t syn_ecn);
+bool tcp_ecn_syn_in(const struct tcp *t, const struct tcp_seg *s, struct tcp_ecn_hs *hs);
+void tcp_ecn_synack_out(const struct tcp *t, enum tcp_ecn_mode mode, uint32_t retries,
+			struct tcp_ecn_hs *hs, struct tcp_emit *e);
+void tcp_ecn_enter(struct tcp_conn *c, enum tcp_ecn_mode mode, const struct tcp_ecn_hs *hs);
+void tcp_ecn_crossed(struct tcp_conn *c, const struct tcp_seg *s);
+bool tcp_ecn_syn_again(struct tcp_conn *c, const struct tcp_seg *s);
 void tcp_ecn_answered(struct tcp_conn *c, const struct tcp_seg *s);
 void tcp_ecn_out(struct tcp_conn *c, bool is_new, uint32_t len, struct tcp_emit *e, uint8_t *tos);
 void tcp_ecn_text(struct tcp_conn *c, const struct tcp_seg *s);
@@ -430,8 +434,11 @@ void tcp_fastopen_answered(struct tcp_conn *c, const struct tcp_seg *s);
 /* --- tcp_accecn.c -------------------------------------------------------------------------- */
 
 uint8_t tcp_accecn_code(uint8_t ecn);
-void tcp_accecn_start(struct tcp_conn *c, uint8_t syn_ecn);
-void tcp_accecn_synack(struct tcp_conn *c, const struct tcp_seg *s, bool is_first);
+bool tcp_accecn_is_yes(uint8_t ace);
+void tcp_accecn_start(struct tcp_conn *c);
+void tcp_accecn_synack(struct tcp_conn *c, const struct tcp_seg *s);
+void tcp_accecn_synack_again(struct tcp_conn *c, const struct tcp_seg *s);
+void tcp_accecn_crossed(struct tcp_conn *c, const struct tcp_seg *s);
 void tcp_accecn_third(struct tcp_conn *c, const struct tcp_seg *s);
 void tcp_accecn_packet(struct tcp_conn *c, const struct tcp_seg *s, uint32_t len);
 void tcp_accecn_duplicate(struct tcp_conn *c);

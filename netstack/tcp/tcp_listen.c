@@ -74,9 +74,7 @@ static void send_synack_at(struct tcp_halfopen *h, uint32_t ts_val, struct mono 
 		},
 	};
 
-	if (!tcp_ecn_synack_out(tcp_of(h), h->ecn_mode, h->syn_ecn, h->retries, h->no_accecn_option,
-				&e))
-		h->no_ect = true;
+	tcp_ecn_synack_out(tcp_of(h), h->ecn_mode, h->retries, &h->ecn, &e);
 	h->sent_at = now;
 	tcp_reply(tcp_of(h), &e, tcp_ip_opts_of(h->l->c, &e.remote.addr)->tos, now);
 }
@@ -106,6 +104,8 @@ static void send_ack(struct tcp_halfopen *h, const struct tcp_seg *s, struct mon
 		},
 	};
 
+	if (h->ecn_mode == TCP_ECN_ACCURATE) /* RFC 9768 3.2.2: as every segment without SYN */
+		tcp_emit_ace(&e, TCP_CEP_INIT);
 	if (tcp_oow_allows(tcp_of(h), &h->oow_at, s, now))
 		tcp_reply(tcp_of(h), &e, tcp_ip_opts_of(h->l->c, &e.remote.addr)->tos, now);
 }
@@ -161,10 +161,10 @@ static void halfopen_init(struct tcp_halfopen *h, struct tcp_conn *lc, const str
 		.has_sack = o->sack_ok && tcp_knob(lc->t, NS_KNOB_tcp_sack),
 		.has_wscale = has_wscale,
 		.ecn_mode = (uint8_t)tcp_ecn_agree(lc->t, tcp_seg_ace(s)),
-		.syn_ecn = s->ecn,
 		.snd_wscale = has_wscale ? o->wscale : 0,
 		.rcv_wscale = has_wscale ? tcp_rcv_wscale_for(buf_max) : 0,
 	};
+	(void)tcp_ecn_syn_in(lc->t, s, &h->ecn);
 	if (o->mss)
 		h->peer_mss = (uint16_t)ns_max_u(o->mss, TCP_MSS_MIN);
 	list_init(&h->dc.hash);
@@ -302,8 +302,7 @@ static struct tcp_conn *grow_up(const struct tcp_halfopen *h, struct mono now)
 	tcp_conn_start(c, now);
 	c->flags |= (h->has_ts ? TCP_F_TS : 0u) | (h->has_sack ? TCP_F_SACK : 0u) |
 		    (h->has_wscale ? TCP_F_WSCALE : 0u);
-	tcp_ecn_enter(c, h->ecn_mode, h->syn_ecn);
-	c->ecn.acc.no_ect = h->no_ect;
+	tcp_ecn_enter(c, h->ecn_mode, &h->ecn);
 	c->ts_recent = h->ts_recent;
 	c->ts_recent_at = h->since;
 	c->peer_mss = h->peer_mss;
@@ -404,6 +403,7 @@ static enum drop cookie_in(struct tcp_conn *lc, struct tcp_seg *s, struct mono n
 		tcp_knob(t, NS_KNOB_tcp_ecn) >= ACCURATE_KNOB && s->len == 0 && tcp_seg_ace(s) > 1
 			? TCP_ECN_ACCURATE
 			: TCP_ECN_OFF;
+	h.ecn = (struct tcp_ecn_hs){ .kinds = (uint8_t)(1u << h.ecn_mode) };
 	h.iss = iss;
 	h.since = now;
 	c = grow_up(&h, now);
@@ -470,6 +470,10 @@ static enum drop complete(struct tcp_halfopen *h, struct tcp_seg *s, struct mono
 	if (h->l->c->defer_ns && s->len == 0 && !(s->flags & TCP_FIN) &&
 	    mono_since(now, h->since) < h->l->c->defer_ns) {
 		h->is_acked = true;
+		if (s->opt.sack_cnt == 0) {
+			h->ecn.ace = tcp_seg_ace(s);
+			h->ecn.has_ace = true;
+		}
 		return DROP_NONE;
 	}
 	c = grow_up(h, now);
@@ -479,23 +483,14 @@ static enum drop complete(struct tcp_halfopen *h, struct tcp_seg *s, struct mono
 	return enqueue(l, c, s, now);
 }
 
-/*
- * The peer missed our SYN-ACK. RFC 9768 3.1.5: the kind of ECN stays; who asks for both kinds within one
- * handshake is reset; one that gave up asking may not believe what we then mark.
- */
+/* The peer missed our SYN-ACK. */
 static enum drop syn_again(struct tcp_halfopen *h, const struct tcp_seg *s, struct mono now)
 {
-	enum tcp_ecn_mode asked = tcp_ecn_agree(tcp_of(h), tcp_seg_ace(s));
-
-	if (h->ecn_mode != TCP_ECN_OFF && asked != TCP_ECN_OFF && asked != h->ecn_mode) {
+	if (!tcp_ecn_syn_in(tcp_of(h), s, &h->ecn)) {
 		tcp_reply_rst(tcp_of(h), s, now);
 		halfopen_free(tcp_of(h), h);
 		return DROP_TCP_SYN;
 	}
-	h->syn_ecn = s->ecn;
-	h->no_accecn_option = true;
-	if (asked == TCP_ECN_OFF)
-		h->no_ect = true;
 	if (tcp_oow_allows(tcp_of(h), &h->oow_at, s, now))
 		send_synack(h, now);
 	return DROP_NONE;

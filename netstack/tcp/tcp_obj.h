@@ -126,6 +126,18 @@ enum tcp_ecn_mode {
 	TCP_ECN_ACCURATE, /* RFC 9768 */
 };
 
+/** struct tcp_ecn_hs - what the SYNs of a handshake said, and what came of ours; see tcp_ecn.c */
+struct tcp_ecn_hs {
+	uint8_t code;  /* code point of the SYN or SYN-ACK that came last */
+	uint8_t kinds; /* 1 << enum tcp_ecn_mode: what the peer's SYNs asked for */
+	uint8_t ace; /* accurate: AE, CWR, ECE of the bare acknowledgement that ended it, with @has_ace */
+	bool has_ace;   /* it came, and TCP_DEFER_ACCEPT waits for octets */
+	bool is_again;  /* the SYN came again: the option of our SYN-ACK may be to blame */
+	bool is_marked; /* our SYN or SYN-ACK met congestion */
+	bool no_ect;    /* a SYN or SYN-ACK went without the bits: nothing is sent as ECN-capable */
+	uint8_t retries; /* of a SYN that another crossed; those of the SYN-ACK count from there */
+};
+
 /** struct tcp_accecn_octets - payload octets by the code point they came with */
 struct tcp_accecn_octets {
 	uint32_t e0, ce, e1;
@@ -136,7 +148,6 @@ struct tcp_accecn {
 	uint32_t r_cep, s_cep;               /* packets marked CE: we got, the peer got */
 	struct tcp_accecn_octets r, s, told; /* we got, the peer got; what we told of ours */
 	uint32_t acked_ewma;                 /* segments an acknowledgement, 1/64; 0: none yet */
-	uint8_t syn_ecn;                     /* code point of the SYN or SYN-ACK that came last */
 	uint8_t last_ecn;                    /* of the packet that came last */
 	uint32_t ce_new;                     /* packets marked CE since the last acknowledgement */
 	uint8_t lost_cnt;                    /* duplicates of what the option acknowledged */
@@ -144,7 +155,6 @@ struct tcp_accecn {
 	bool is_code;                        /* so does the segment that is looked at */
 	bool is_option_due, is_data_option_due;
 	bool has_told;       /* the last segment of ours carried the option */
-	bool no_ect;         /* nothing is sent as ECN-capable: marks do not survive */
 	bool no_response;    /* what the peer tells is not believed */
 	bool no_option;      /* segments with our option seem to get lost */
 	bool ignores_option; /* the peer's is cleared on its way */
@@ -156,6 +166,8 @@ struct tcp_ecn {
 	enum tcp_ecn_mode asked; /* by our SYN */
 	bool is_echoing;         /* classic: CE came, the peer has not said CWR: ECE on every ACK */
 	bool is_cwr_due;         /* classic: the window fell: say CWR with the next new octets */
+	bool no_ect;             /* nothing is sent as ECN-capable: marks do not survive */
+	struct tcp_ecn_hs hs;
 	struct tcp_accecn acc;
 };
 
@@ -270,12 +282,10 @@ struct tcp_halfopen {
 	uint16_t adv_mss;
 	uint8_t snd_wscale, rcv_wscale;
 	bool has_ts, has_sack, has_wscale;
-	bool no_ect;            /* accurate ECN: a SYN or SYN-ACK went without */
-	uint8_t ecn_mode;       /* enum tcp_ecn_mode */
-	uint8_t syn_ecn;        /* code point of the last SYN */
+	uint8_t ecn_mode; /* enum tcp_ecn_mode */
+	struct tcp_ecn_hs ecn;
 	struct tcp_tfo_opt tfo; /* cookie that the SYN-ACK brings */
-	bool no_accecn_option;
-	bool is_acked; /* the ACK came, TCP_DEFER_ACCEPT still waits for octets */
+	bool is_acked;          /* the ACK came, TCP_DEFER_ACCEPT still waits for octets */
 	uint8_t retries;
 	struct mono sent_at, since, oow_at;
 };

@@ -444,12 +444,21 @@ static bool has_bare_ack(const struct tcp_conn *c)
 	       tcp_accecn_wants_ack(c);
 }
 
+/* It goes; behind a bare answer to a SYN-ACK what came out of order is told, too. As tcp_send_ack(). */
+static int send_bare_ack(struct tcp_conn *c, struct mono now)
+{
+	bool is_twice = c->ecn.acc.is_answer_due && !list_is_empty(&c->islands);
+	int r = tcp_send_ack(c, now);
+
+	return r == 0 && is_twice ? tcp_send_ack(c, now) : r;
+}
+
 static enum visit visit_open(struct tcp_conn *c, struct mono now)
 {
 	enum visit v = VISIT_DONE;
 	bool is_limited = false;
 
-	if (has_bare_ack(c) && tcp_send_ack(c, now) < 0)
+	if (has_bare_ack(c) && send_bare_ack(c, now) < 0)
 		return VISIT_BLOCKED;
 	if (TCP_IN(c->state, TCPF_CAN_XMIT)) {
 		if (c->tlp.is_due && serve_tlp(c, &is_limited, now) < 0)

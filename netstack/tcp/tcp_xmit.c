@@ -141,7 +141,9 @@ static void emit_opts(struct tcp_conn *c, struct tcp_emit *e, uint32_t len, stru
 		o->ts_ecr = e->flags & TCP_ACK ? c->ts_recent : 0;
 	}
 	if (is_open) {
-		if (len == 0 && tcp_has(c, TCP_F_SACK) && !(e->flags & TCP_RST))
+		/* RFC 9768 3.2.2.1: what answers a SYN-ACK is bare; tcp_output() sends another behind it */
+		if (len == 0 && tcp_has(c, TCP_F_SACK) && !(e->flags & TCP_RST) &&
+		    !c->ecn.acc.is_answer_due)
 			tcp_reasm_blocks(c, o);
 		o->sack_cnt = (uint8_t)ns_min_u(o->sack_cnt, sack_fits(c));
 		return;

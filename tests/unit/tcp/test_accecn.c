@@ -81,6 +81,13 @@ static void synack(uint8_t ace, uint8_t ecn)
 			 .sack_ok = true, .ace = ace, .ecn = ecn, .accecn = ORDER0(1, 0, 1)));
 }
 
+/* The peer's SYN with the bits @ace and code point @ecn, while ours is under way. */
+static void cross(uint8_t ace, uint8_t ecn)
+{
+	seg_in_turn(t, S(.flags = TCP_SYN, .no_ack = true, .is_syn_opts = true, .mss = RIG_MSS,
+			 .ace = ace, .ecn = ecn));
+}
+
 /* Octets from the peer, the answer at once. */
 static struct sent *data_in(uint32_t seq, uint8_t ecn)
 {
@@ -265,7 +272,7 @@ START_TEST(rfc9768_s3_2_2_1_server_reads_the_code_of_the_third_segment)
 	ck_assert_uint_eq(conn(t)->ecn.acc.s_cep, _i == 6 ? 6 : 5);
 	ck_assert_int_eq(conn(t)->ecn.acc.no_response, _i == 0);
 	/* 3.2.2.3: our SYN-ACK was not ECN-capable, anything else was made on the way */
-	ck_assert_int_eq(conn(t)->ecn.acc.no_ect, _i == 0 || _i == 3 || _i == 4 || _i == 6);
+	ck_assert_int_eq(conn(t)->ecn.no_ect, _i == 0 || _i == 3 || _i == 4 || _i == 6);
 	ck_assert_int_eq(conn(t)->ecn.mode, TCP_ECN_ACCURATE);
 }
 END_TEST
@@ -408,7 +415,7 @@ START_TEST(rfc9768_s3_2_3_2_4_cleared_counters_are_ignored)
 	send_segs(1);
 	seg_in_turn(t, S(.seq = 1, .ack = 1 + RIG_MSS, .ace = 5, .accecn = ORDER0(77, 77, 77)));
 	ck_assert_uint_eq(conn(t)->ecn.acc.s.ce, 0);
-	ck_assert(!conn(t)->ecn.acc.no_ect);
+	ck_assert(!conn(t)->ecn.no_ect);
 }
 END_TEST
 
@@ -478,8 +485,7 @@ START_TEST(rfc9768_s3_2_3_2_1_syn_ack_of_a_simultaneous_open_has_the_option)
 
 	connecting(3);
 	ck_assert_uint_eq(take_out(t)->ace, ASK);
-	seg_in_turn(t, S(.flags = TCP_SYN, .no_ack = true, .is_syn_opts = true, .mss = RIG_MSS,
-			 .ace = ASK, .ecn = ECT0));
+	cross(ASK, ECT0);
 	o = take_out(t);
 	ck_assert_uint_eq(o->flags & (TCP_SYN | TCP_ACK), TCP_SYN | TCP_ACK);
 	ck_assert_uint_eq(o->ace, 4); /* the SYN came as ECT(0) */
@@ -490,7 +496,7 @@ START_TEST(rfc9768_s3_2_3_2_1_syn_ack_of_a_simultaneous_open_has_the_option)
 	ck_assert(!take_out(t)->opt.accecn.has);
 	after_ms(t, 2000);
 	ck_assert_uint_eq(take_out(t)->ace, 0); /* 3.2.3.2.2 */
-	ck_assert(conn(t)->ecn.acc.no_ect);
+	ck_assert(conn(t)->ecn.no_ect);
 }
 END_TEST
 
@@ -573,6 +579,202 @@ START_TEST(rfc9768_s5_1_cookie_remembers_by_the_number)
 }
 END_TEST
 
+/* The opens cross: what both ask for, which may be nothing. */
+START_TEST(rfc9768_s3_1_2_crossed_syns_agree_on_the_lesser)
+{
+	static const struct {
+		int knob;
+		uint8_t ace; /* of the peer's SYN */
+		enum tcp_ecn_mode mode;
+		uint8_t answer;
+	} rows[] = {
+		{ 3, 7, TCP_ECN_ACCURATE, 4 }, { 3, 3, TCP_ECN_CLASSIC, 1 },
+		{ 3, 0, TCP_ECN_OFF, 0 },      { 4, 7, TCP_ECN_CLASSIC, 1 },
+		{ 4, 0, TCP_ECN_OFF, 0 },      { 5, 7, TCP_ECN_OFF, 0 },
+		{ 1, 7, TCP_ECN_CLASSIC, 1 },  { 2, 3, TCP_ECN_OFF, 0 },
+	};
+	const struct sent *o;
+
+	connecting(rows[_i].knob);
+	forget_out(t);
+	cross(rows[_i].ace, ECT0);
+	ck_assert_int_eq(conn(t)->ecn.mode, rows[_i].mode);
+	o = take_out(t);
+	ck_assert_uint_eq(o->flags & (TCP_SYN | TCP_ACK), TCP_SYN | TCP_ACK);
+	ck_assert_uint_eq(o->ace, rows[_i].answer);
+}
+END_TEST
+
+/* The peer may have seen the one that did not ask; what we answer is as if we had only been asked. */
+START_TEST(rfc9768_s3_1_5_crossed_syn_after_a_plain_one_marks_nothing)
+{
+	const struct sent *o;
+
+	connecting(3);
+	at_ms(t, 1000);
+	at_ms(t, 3000);
+	forget_out(t);
+	cross(ASK, NOT_ECT);
+	o = take_out(t);
+	ck_assert_uint_eq(o->ace, 2);
+	ck_assert(o->opt.accecn.has);
+	ck_assert(conn(t)->ecn.no_ect);
+}
+END_TEST
+
+/* Its bits tell of our SYN, as those of any SYN-ACK. */
+START_TEST(rfc9768_s3_2_2_synack_of_a_simultaneous_open_is_no_number)
+{
+	connecting(3);
+	forget_out(t);
+	cross(ASK, NOT_ECT);
+	forget_out(t);
+	seg_in_turn(t, S(.ack = 1, .flags = TCP_SYN, .is_syn_opts = true, .mss = RIG_MSS,
+			 .ace = (uint8_t)_i, .ecn = CE));
+	ck_assert_int_eq(state_of(t), TCP_ESTABLISHED);
+	ck_assert_uint_eq(conn(t)->ecn.acc.s_cep, 5);
+	ck_assert_uint_eq(conn(t)->ecn.acc.r_cep, 6);
+	ck_assert_int_eq(conn(t)->ecn.no_ect, _i != 2 && _i != 5);
+	ck_assert(!conn(t)->ecn.acc.no_response);
+	ck_assert_uint_eq(conn(t)->cc.cwnd, _i == 6 ? RIG_MSS : 10 * RIG_MSS);
+}
+END_TEST
+
+START_TEST(rfc9768_s3_1_5_latest_syn_of_a_simultaneous_open_is_told)
+{
+	connecting(3);
+	forget_out(t);
+	cross(ASK, NOT_ECT);
+	ck_assert_uint_eq(take_out(t)->ace, 2);
+	cross(0, CE);
+	ck_assert_uint_eq(take_out(t)->flags & TCP_SYN, 0); /* RFC 5961 4.2 */
+	after_ms(t, 1000);
+	ck_assert_uint_eq(take_out(t)->ace, 6);
+	ck_assert(conn(t)->ecn.no_ect);
+	cross(3, NOT_ECT);
+	ck_assert_uint_eq(take_out(t)->flags & TCP_RST, TCP_RST);
+	ck_assert_int_eq(state_of(t), TCP_CLOSED);
+}
+END_TEST
+
+START_TEST(rfc9768_s3_1_5_kinds_are_told_apart_behind_a_plain_syn)
+{
+	listening(3);
+	ck_assert_uint_eq(syn(0, NOT_ECT), 0);
+	after_ms(t, 600);
+	ck_assert_uint_eq(syn(ASK, NOT_ECT), 0); /* the mode stays */
+	after_ms(t, 600);
+	forget_out(t);
+	ck_assert_int_eq(seg_in_turn(t, S(.flags = TCP_SYN, .no_ack = true, .ace = 3)),
+			 DROP_TCP_SYN);
+	ck_assert_uint_eq(take_out(t)->flags & TCP_RST, TCP_RST);
+}
+END_TEST
+
+START_TEST(rfc3168_s6_1_1_plain_syn_in_the_same_handshake_stops_marking)
+{
+	listening(2);
+	ck_assert_uint_eq(syn(3, NOT_ECT), 1);
+	after_ms(t, 600);
+	ck_assert_uint_eq(syn(0, NOT_ECT), 1);
+	seg_in_turn(t, S(.seq = 1, .ack = 1));
+	take_conn();
+	ck_assert_int_eq(conn(t)->ecn.mode, TCP_ECN_CLASSIC);
+	rig_write(t, 100, false);
+	turn(t);
+	ck_assert_uint_eq(take_out(t)->tos & 3, NOT_ECT);
+}
+END_TEST
+
+START_TEST(rfc9768_s3_2_2_answer_of_a_half_open_object_has_the_number)
+{
+	const struct sent *o;
+
+	listening(3);
+	syn(ASK, CE); /* 3.2.2.2: a SYN's mark is not counted */
+	seg_in_turn(t, S(.seq = 1 << 20, .ack = 1, .len = 1, .ace = 5));
+	o = take_out(t);
+	ck_assert_uint_eq(o->flags, TCP_ACK | TCP_ECE);
+	ck_assert_uint_eq(o->ace, 5);
+}
+END_TEST
+
+START_TEST(rfc9768_s3_2_2_1_code_counts_while_octets_are_waited_for)
+{
+	listening(3);
+	ck_assert_int_eq(ops->setopt(t->lc, NS_TCP_DEFER_ACCEPT, 10), 0);
+	syn(ASK, NOT_ECT);
+	seg_in_turn(t, S(.seq = 1, .ack = 1, .ace = (uint8_t)_i));
+	ck_assert_uint_eq(t->tcp->halfopen_pool.out_cnt, 1);
+	seg_in_turn(t, S(.seq = 1, .ack = 1, .len = 10, .ace = 5));
+	take_conn();
+	ck_assert_int_eq(conn(t)->ecn.acc.no_response, _i == 0);
+	ck_assert_int_eq(conn(t)->ecn.no_ect, _i == 0 || _i == 3 || _i == 4 || _i == 6);
+}
+END_TEST
+
+START_TEST(rfc9768_s3_2_2_1_only_the_synack_is_answered_with_a_code)
+{
+	/* what is none: another number, another acknowledgement, bits that do not agree */
+	static const struct say others[] = {
+		{ .seq = 5, .ack = 1, .ace = 2 },
+		{ .ack = 2, .ace = 2 },
+		{ .ack = 1, .ace = 0 },
+		{ .ack = 1, .ace = 1 },
+	};
+	struct say s = others[_i];
+
+	connecting(3);
+	forget_out(t);
+	synack(2, NOT_ECT);
+	forget_out(t);
+	s.flags = TCP_SYN;
+	s.ecn = CE;
+	seg_in_turn(t, &s);
+	ck_assert_uint_eq(take_out(t)->ace, 5);
+	ck_assert_uint_eq(conn(t)->ecn.acc.r_cep, 5);
+}
+END_TEST
+
+START_TEST(rfc9768_s3_2_2_2_marked_handshake_leaves_a_window_of_a_segment)
+{
+	if (_i) {
+		connecting(3);
+		forget_out(t);
+		synack(6, NOT_ECT);
+		ck_assert_uint_eq(conn(t)->ecn.acc.s_cep,
+				  5); /* the peer's number does not count it */
+	} else {
+		listening(3);
+		syn(ASK, NOT_ECT);
+		seg_in_turn(t, S(.seq = 1, .ack = 1, .ace = 6));
+		take_conn();
+		ck_assert_uint_eq(conn(t)->ecn.acc.s_cep, 6);
+	}
+	ck_assert_uint_eq(conn(t)->cc.cwnd, RIG_MSS);
+}
+END_TEST
+
+/* The SYN-ACK and octets beyond a hole come at once. */
+START_TEST(rfc9768_s3_2_2_1_answer_is_bare_and_islands_are_told_behind_it)
+{
+	const struct sent *o;
+
+	connecting(3);
+	forget_out(t);
+	seg_in(t, S(.ack = 1, .flags = TCP_SYN, .is_syn_opts = true, .mss = RIG_MSS,
+		    .sack_ok = true, .ace = 2, .ecn = ECT0));
+	seg_in_turn(t, S(.seq = 1001, .ack = 1, .len = 1000, .ace = 5));
+	o = take_out(t);
+	ck_assert_uint_eq(o->ace, 4);
+	ck_assert_uint_eq(o->opt.sack_cnt, 0);
+	o = take_out(t);
+	ck_assert_uint_eq(o->ace, 5);
+	ck_assert_uint_eq(o->opt.sack_cnt, 1);
+	expect_nothing(t);
+}
+END_TEST
+
 Suite *accecn_suite(void)
 {
 	Suite *s;
@@ -610,5 +812,17 @@ Suite *accecn_suite(void)
 	tcase_add_test(tc, rfc9768_knob_without_option);
 	tcase_add_test(tc, rfc9768_s3_2_2_number_survives_segmentation);
 	tcase_add_test(tc, rfc9768_s5_1_cookie_remembers_by_the_number);
+	tcase_add_loop_test(tc, rfc9768_s3_1_2_crossed_syns_agree_on_the_lesser, 0, 8);
+	tcase_add_test(tc, rfc9768_s3_1_5_crossed_syn_after_a_plain_one_marks_nothing);
+	tcase_add_loop_test(tc, rfc9768_s3_2_2_synack_of_a_simultaneous_open_is_no_number, 0, 8);
+	tcase_add_test(tc, rfc9768_s3_1_5_latest_syn_of_a_simultaneous_open_is_told);
+	tcase_add_test(tc, rfc9768_s3_1_5_kinds_are_told_apart_behind_a_plain_syn);
+	tcase_add_test(tc, rfc3168_s6_1_1_plain_syn_in_the_same_handshake_stops_marking);
+	tcase_add_test(tc, rfc9768_s3_2_2_answer_of_a_half_open_object_has_the_number);
+	tcase_add_loop_test(tc, rfc9768_s3_2_2_1_code_counts_while_octets_are_waited_for, 0, 8);
+	tcase_add_loop_test(tc, rfc9768_s3_2_2_1_only_the_synack_is_answered_with_a_code, 0, 4);
+	tcase_add_loop_test(tc, rfc9768_s3_2_2_2_marked_handshake_leaves_a_window_of_a_segment, 0,
+			    2);
+	tcase_add_test(tc, rfc9768_s3_2_2_1_answer_is_bare_and_islands_are_told_behind_it);
 	return s;
 }

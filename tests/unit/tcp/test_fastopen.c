@@ -809,6 +809,63 @@ START_TEST(rfc7413_s4_1_1_lengths_of_cookies)
 }
 END_TEST
 
+/* Before its SYN-ACK is acknowledged the peer's SYN comes again, plain, then with the other kind of ECN. */
+START_TEST(rfc9768_s3_1_5_syn_of_fast_open_that_comes_again)
+{
+	struct say s = { .flags = TCP_SYN,
+			 .no_ack = true,
+			 .is_syn_opts = true,
+			 .mss = RIG_MSS,
+			 .len = 100,
+			 .ace = 7 };
+	const struct sent *o;
+
+	serving(3, 4);
+	t->core.knobs[NS_KNOB_tcp_ecn] = 3;
+	s.tfo = cookie;
+	seg_in_turn(t, &s);
+	take_conn();
+	o = take_out(t);
+	ck_assert_uint_eq(o->ace, 2);
+	ck_assert(o->opt.accecn.has);
+	s = (struct say){ .flags = TCP_SYN, .no_ack = true, .ecn = 3 };
+	seg_in_turn(t, &s);
+	o = take_out(t);
+	ck_assert_uint_eq(o->ace, 6); /* the latest is told */
+	ck_assert(!o->opt.accecn.has);
+	rig_write(t, 100, false);
+	turn(t);
+	ck_assert_uint_eq(take_out(t)->tos & 3, 0);
+	s.ace = 3;
+	ck_assert_int_eq(seg_in_turn(t, &s), DROP_TCP_SYN);
+	ck_assert_uint_eq(take_out(t)->flags & TCP_RST, TCP_RST);
+	ck_assert_int_eq(state_of(t), TCP_CLOSED);
+}
+END_TEST
+
+/* Our octets are under way when the peer says that the SYN-ACK met congestion. */
+START_TEST(rfc9768_s3_2_2_2_marked_synack_of_fast_open_is_answered)
+{
+	struct say s = { .flags = TCP_SYN,
+			 .no_ack = true,
+			 .is_syn_opts = true,
+			 .mss = RIG_MSS,
+			 .len = 100,
+			 .ace = 7 };
+
+	serving(3, 4);
+	t->core.knobs[NS_KNOB_tcp_ecn] = 3;
+	s.tfo = cookie;
+	seg_in_turn(t, &s);
+	take_conn();
+	rig_write(t, 4 * RIG_MSS, false);
+	turn(t);
+	forget_out(t);
+	seg_in_turn(t, S(.seq = 101, .ack = 1, .ace = 6));
+	ck_assert_int_eq(conn(t)->ca, TCP_CA_CWR);
+}
+END_TEST
+
 Suite *fastopen_suite(void)
 {
 	Suite *s;
@@ -847,5 +904,7 @@ Suite *fastopen_suite(void)
 	tcase_add_test(tc, rfc7413_s4_1_3_1_fin_whose_octets_never_came_stops_the_client);
 	tcase_add_test(tc, rfc7413_s4_1_3_1_without_the_knob_nothing_stops_the_client);
 	tcase_add_test(tc, rfc7413_s4_1_1_lengths_of_cookies);
+	tcase_add_test(tc, rfc9768_s3_1_5_syn_of_fast_open_that_comes_again);
+	tcase_add_test(tc, rfc9768_s3_2_2_2_marked_synack_of_fast_open_is_answered);
 	return s;
 }
