@@ -311,8 +311,11 @@ static int on_dgram_group(void *ctx, struct ipc_msg *m)
 	if (s && b->what == IPC_GROUP_IF)
 		r = ns_dgram_multicast_if(w->stack, s->sock, &b->local, b->ifindex);
 	else if (s)
-		r = ns_dgram_group(w->stack, s->sock, &b->group, &b->local, b->ifindex,
-				   b->what == IPC_GROUP_JOIN);
+		r = ns_dgram_group(w->stack, s->sock,
+				   b->what == IPC_GROUP_JOIN ? NS_GROUP_JOIN : NS_GROUP_LEAVE,
+				   &(struct ns_group_req){ .group = b->group,
+							   .local = b->local,
+							   .ifindex = b->ifindex });
 	answer_token(w, b->token, r);
 	return 0;
 }

@@ -36,3 +36,18 @@ void *vec_insert(void *v, uint32_t *cnt, uint32_t *cap, size_t size, uint32_t pl
 	(*cnt)++;
 	return grown;
 }
+
+uint32_t vec_place(const void *v, uint32_t cnt, size_t size, const void *key, size_t key_len)
+{
+	uint32_t low = 0, high = cnt;
+
+	while (low < high) {
+		uint32_t mid = (low + high) / 2;
+
+		if (memcmp((const uint8_t *)v + mid * size, key, key_len) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}

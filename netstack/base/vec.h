@@ -25,3 +25,6 @@ ns_must_check void *vec_room(void *v, uint32_t cnt, uint32_t *cap, size_t size);
  */
 ns_must_check void *vec_insert(void *v, uint32_t *cnt, uint32_t *cap, size_t size, uint32_t place,
 			       const void *elem);
+
+/** vec_place() - where in @v, ordered by the first @key_len octets of its elements, @key is, or would be */
+uint32_t vec_place(const void *v, uint32_t cnt, size_t size, const void *key, size_t key_len);

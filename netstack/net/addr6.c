@@ -92,11 +92,9 @@ const struct addr6 *addr6_link_local(const struct net *n, const struct link *l)
 	return NULL;
 }
 
-/** addr6_is_group() - RFC 4291 2.8: does a host with our addresses hear @group on @l? */
-bool addr6_is_group(const struct net *n, const struct link *l, const struct ns_addr *group)
+/** addr6_solicits() - is @group the solicited-node group of an address of @l? RFC 4291 2.8 */
+bool addr6_solicits(const struct net *n, const struct link *l, const struct ns_addr *group)
 {
-	if (ns_addr_eq(group, &all_nodes) || group_is_joined(n, l, group))
-		return true;
 	if (memcmp(group->b, solicited_prefix.b, SOLICITED_BITS / 8) != 0)
 		return false;
 	for (uint32_t i = 0; i < n->addrs6.cnt; i++) {
@@ -108,6 +106,21 @@ bool addr6_is_group(const struct net *n, const struct link *l, const struct ns_a
 			return true;
 	}
 	return false;
+}
+
+/** addr6_is_group() - RFC 4291 2.8: does a host with our addresses hear @group on @l? */
+bool addr6_is_group(const struct net *n, const struct link *l, const struct ns_addr *group)
+{
+	return ns_addr_eq(group, &all_nodes) || group_is_joined(n, l, group) ||
+	       addr6_solicits(n, l, group);
+}
+
+/** addr6_hears() - likewise of what @src sends to it */
+bool addr6_hears(const struct net *n, const struct link *l, const struct ns_addr *group,
+		 const struct ns_addr *src)
+{
+	return ns_addr_eq(group, &all_nodes) || group_hears(n, l, group, src) ||
+	       addr6_solicits(n, l, group);
 }
 
 /** addr6_rezone() - a packet of ours came back by the loop: which of our links is @a of? */
@@ -237,7 +250,7 @@ int addr6_set(struct net *n, uint32_t link_id, const struct ns_ifaddr *a)
 		err = insert(&n->addrs6, &entry);
 	link_hear6(n->links[link_id], (const uint8_t[]){ 0x33, 0x33, 0xff, b[13], b[14], b[15] });
 	if (err == 0)
-		report_join(n, n->links[link_id], &group);
+		report_change(n, n->links[link_id], &group);
 	return err < 0 ? err : each_route(n, &entry, route_add);
 }
 
@@ -262,8 +275,7 @@ int addr6_del(struct net *n, uint32_t link_id, const struct ns_addr *a)
 	gone = *old;
 	list_cut(&n->addrs6, old);
 	group = addr6_solicited_node(&zoned);
-	if (!addr6_is_group(n, n->links[link_id], &group))
-		report_leave(n, n->links[link_id], &group);
+	report_change(n, n->links[link_id], &group);
 	route_forget_src(&n->routes, &zoned); /* linux rt6_remove_prefsrc() */
 	return each_route(n, &gone, route_take);
 }

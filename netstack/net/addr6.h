@@ -38,7 +38,10 @@ void addr6_del_link(struct net *n, uint32_t link_id);
 ns_must_check int addr6_deprecate(struct net *n, uint32_t link_id, const struct ns_addr *a,
 				  bool is_deprecated);
 const struct addr6 *addr6_find(const struct net *n, const struct link *l, const struct ns_addr *a);
+bool addr6_solicits(const struct net *n, const struct link *l, const struct ns_addr *group);
 bool addr6_is_group(const struct net *n, const struct link *l, const struct ns_addr *group);
+bool addr6_hears(const struct net *n, const struct link *l, const struct ns_addr *group,
+		 const struct ns_addr *src);
 struct ns_addr addr6_rezone(const struct net *n, struct ns_addr a);
 const struct addr6 *addr6_link_local(const struct net *n, const struct link *l);
 struct ns_addr addr6_solicited_node(const struct ns_addr *a);

@@ -81,6 +81,7 @@ int net_add_link(struct net *n, const struct ns_link_config *c, uint32_t *ret_li
 	}
 	route_set_link_up(&n->routes, id, c->is_up);
 	rules_changed(n);
+	group_add_link(n, n->links[id]);
 	*ret_link_id = id;
 	return 0;
 }
@@ -125,9 +126,9 @@ int net_del_link(struct net *n, uint32_t link_id)
 
 	if (!l || l->is_loop || l->is_gone)
 		return -ENODEV;
-	report_del_link(n, l);
 	addr4_del_link(n, link_id);
 	addr6_del_link(n, link_id);
+	report_del_link(n, l);
 	route_del_link(&n->routes, link_id);
 	neigh_flush_link(n->neighs, l, true);
 	neigh_flush_link(n->neighs6, l, true);

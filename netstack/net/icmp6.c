@@ -144,6 +144,8 @@ enum drop icmp6_input(struct net *n, struct pkt *p, const struct ip_rx *ip, bool
 		return is_fragment ? DROP_GROUP_BAD : report_input6(n, mine, ip, now);
 	if (p->len < sizeof(*h))
 		return DROP_ICMP_BAD;
+	if (ip->is_bcast && !addr6_hears(n, ip->link, &ip->dst, &ip->src))
+		return DROP_GROUP_FILTERED;
 	h = (const struct icmp6_hdr *)(const void *)pkt_data(p);
 	if (h->type == ICMP6_ECHO && !ns_addr_is_any(&ip->src))
 		return icmp_echo_reply(n, mine, ICMP6_ECHO_REPLY, ip, now);

@@ -152,12 +152,27 @@ uint32_t net_ifindex_of(const struct net *n, const struct ns_addr *a);
  * @ifindex:	The link, 0: the first that has an IPv6 address (linux: the first with a route to fe80::/64)
  */
 struct ns_addr net_zone(const struct net *n, struct ns_addr a, uint32_t ifindex);
-/** net_group_join() - one more socket hears @group on that link. Return: 0, -ENODEV, -ENOBUFS */
-ns_must_check int net_group_join(struct net *n, const struct ns_addr *group, uint32_t ifindex);
-/** net_group_leave() - one less; it joined before */
-void net_group_leave(struct net *n, const struct ns_addr *group, uint32_t ifindex);
+/** struct net_filter - from whom a socket hears a group: from those alone, or from all but those */
+struct net_filter {
+	bool is_exclude;
+	uint32_t cnt;
+	const struct ns_addr *sources;
+};
+
+/**
+ * net_group_set() - a socket's filter for @group on that link is another one: nothing, or all of it, happens
+ * @was:	As it was given before; NULL: it is a member only now
+ * @is:		NULL: it is a member no more
+ *
+ * Return: 0, -ENODEV, -ENOBUFS
+ */
+ns_must_check int net_group_set(struct net *n, const struct ns_addr *group, uint32_t ifindex,
+				const struct net_filter *was, const struct net_filter *is);
 /** net_group_has() - does any socket hear @group on that link; by the loop link: on any */
 bool net_group_has(const struct net *n, const struct ns_addr *group, uint32_t ifindex);
+/** net_group_hears() - do the filters of its members there let @src through? */
+bool net_group_hears(const struct net *n, const struct ns_addr *group, const struct ns_addr *src,
+		     uint32_t ifindex);
 /** net_has_link() - is there a link of that number? */
 bool net_has_link(const struct net *n, uint32_t ifindex);
 /**
@@ -284,8 +299,9 @@ struct dgram_ops {
 	int (*peek)(void *c, uint32_t idx, struct ns_dgram_rx *ret_rx, struct ns_iov *iov);
 	void (*consume)(void *c, uint32_t cnt);
 	bool (*take_error)(void *c, struct ns_dgram_err *ret_err);
-	int (*group)(void *c, const struct ns_addr *group, const struct ns_addr *local,
-		     uint32_t ifindex, bool is_join);
+	int (*group)(void *c, enum ns_group_what what, const struct ns_group_req *q);
+	int (*set_filter)(void *c, const struct ns_group_req *q, const struct ns_filter *f);
+	int (*get_filter)(void *c, const struct ns_group_req *q, struct ns_filter *ret_filter);
 	int (*multicast_if)(void *c, const struct ns_addr *local, uint32_t ifindex);
 	uint64_t (*dropped)(void *c);
 };

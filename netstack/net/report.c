@@ -4,26 +4,33 @@
  *
  * Theory of operation
  *
- * IGMP and MLD are one protocol with addresses of two lengths; this is it, and report_wire.c writes
- * and reads the messages. A host's part is small:
+ * IGMP and MLD are one protocol with addresses of two lengths. A host's part is small:
  *
- *   a group is joined or left   a report at once, and again robustness - 1 times at random within
- *                               change_max_ns, because nobody acknowledges it
- *   a router asks for all       one report of all groups, after a random time within what it allows
- *   it asks for one group       the same for that one
+ *   report.c        when something is said: timers, queries, the versions that routers speak
+ *   report_group.c  what is said of a group: its state, what changed, which sources were asked for
+ *   report_wire.c   the messages
  *
- * Sockets have no source filters, so a group is heard from everybody or not at all: state EXCLUDE {}.
- * A query that names sources is answered like one that names none, which says more than was asked.
+ *   a state changed              a report at once, and again robustness - 1 times at random within CHANGE_NS,
+ *                                because nobody acknowledges it
+ *   a router asks for all        one report of all groups, after a random time within what it allows
+ *   it asks for one, or for      the same for that one; what already waits to be said does for both
+ *   sources of it
  *
- * Old routers: a query of IGMP version 1 or 2, or of MLD version 1, makes a link speak that version until
- * OLD_NS after the last one (RFC 9776 7.2.1, RFC 9777 8.2.1): a report for each group, to the group, which
- * other members hear and then keep theirs to themselves; a message to the routers when it is left. That is
- * remembered of a link on which nothing was joined yet, too. OLD_NS is of the default intervals.
+ * What is heard is known by group.c, and by addr6.c of the groups that addresses of ours are asked in, which
+ * exclude nobody. Either says report_change(), and what that comes to is found here by looking.
+ *
+ * Old routers: a query of IGMP version 1 or 2, or of MLD version 1, makes a link speak that version for a
+ * while (RFC 9776 7.2.1, 8.12; RFC 9777 8.2.1, 9.12): robustness intervals between queries, as a newer router
+ * said them last, and the time to answer. A report for each group then goes to the group, which
+ * other members hear and then keep theirs to themselves; a message to the routers when it is left. Sources are not
+ * spoken of. Which version it is is remembered of a link on which nothing was joined yet, too.
  *
  * Nothing is said on links that are not multicast (Linux' IFF_MULTICAST), and of the groups that every
- * host is in. Where joins come from there is no time: what is due at once has a timer of the past.
+ * host is in. Where changes come from there is no time: what is due at once has a timer of the past.
  *
  * Limits: GROUPS_MAX groups, left ones until that is told; more are heard, but not told.
+ *
+ * Deviates from RFC 4604 2.2: groups of the ranges for one source (RFC 4607) are no different, as in Linux.
  *
  * References: linux v6.1 net/ipv4/igmp.c, net/ipv6/mcast.c.
  */
@@ -37,28 +44,16 @@
 
 enum {
 	GROUPS_MAX = 8192,
-	ROBUSTNESS = 2, /* RFC 9776 8.1, RFC 9777 9.1 */
 };
 
-#define OLD_NS     ((2 * 125 + 10) * NS_PER_SEC) /* RFC 9776 8.12, RFC 9777 9.12, with their defaults */
-#define CHANGE_NS  NS_PER_SEC                    /* RFC 9776 8.11, RFC 9777 9.11 */
-#define CHANGE2_NS (10 * NS_PER_SEC)             /* RFC 2236 8.10, RFC 2710 7.10 */
-
-/** struct report_group - a group that is heard on a link, or was and that is not told to the end */
-struct report_group {
-	struct list node; /* in report_link.groups */
-	struct report_link *rl;
-	struct ns_addr addr;
-	struct timer answer; /* a query about it waits */
-	struct timer change; /* it was joined or left, and that is to be told (again) */
-	uint32_t changes_left;
-	bool is_joined;
-};
+#define INTERVAL_NS (125 * NS_PER_SEC) /* RFC 9776 8.2, RFC 9777 9.2 */
+#define CHANGE_NS   NS_PER_SEC         /* RFC 9776 8.11, RFC 9777 9.11 */
+#define CHANGE2_NS  (10 * NS_PER_SEC)  /* RFC 2236 8.10, RFC 2710 7.10 */
 
 void reports_init(struct reports *r)
 {
+	*r = (struct reports){ .group_cnt = 0 };
 	list_init(&r->links);
-	r->group_cnt = 0;
 }
 
 static struct timers *timers_of(const struct report_link *rl)
@@ -76,9 +71,14 @@ static void group_free(struct report_group *g)
 {
 	timer_cancel(timers_of(g->rl), &g->answer);
 	timer_cancel(timers_of(g->rl), &g->change);
-	list_del(&g->node);
-	g->rl->net->reports.group_cnt--;
-	free(g);
+	report_group_free(g);
+}
+
+/* Nobody waits for an answer about it any more. */
+static void answer_cancel(struct report_group *g)
+{
+	timer_cancel(timers_of(g->rl), &g->answer);
+	report_group_ask_all(g);
 }
 
 static void link_del(struct report_link *rl)
@@ -115,12 +115,28 @@ static struct mono random_time(struct report_link *rl, uint64_t max_ns, struct m
 	return mono_add(now, rnd % (max_ns + 1));
 }
 
-/* RFC 9776 7.2.1, RFC 9777 8.2.1: the version that the oldest router on the link speaks. */
+/* RFC 9776 7.2.1, RFC 9777 8.2.1: the version that the oldest router on the link speaks, unless a knob says. */
 static enum report_version version_of(const struct report_link *rl, struct mono now)
 {
-	if (mono_lt(now, rl->until[REPORT_V1]))
+	const struct ns_core *core = rl->net->core;
+	int forced = rl->is_v6 ? core_knob(core, NS_KNOB_force_mld_version)
+			       : core_knob(core, NS_KNOB_force_igmp_version);
+
+	if (rl->is_v6 && forced)
+		return forced == 1 ? REPORT_V2 : REPORT_V3;
+	if (forced == 1 || mono_lt(now, rl->until[REPORT_V1]))
 		return REPORT_V1;
-	return mono_lt(now, rl->until[REPORT_V2]) ? REPORT_V2 : REPORT_V3;
+	return forced == 2 || mono_lt(now, rl->until[REPORT_V2]) ? REPORT_V2 : REPORT_V3;
+}
+
+/* RFC 9776 8.1, RFC 9777 9.1: how often a change is told. */
+static uint8_t robustness_of(const struct report_link *rl)
+{
+	const struct ns_core *core = rl->net->core;
+
+	if (rl->robustness)
+		return rl->robustness;
+	return (uint8_t)core_knob(core, rl->is_v6 ? NS_KNOB_mld_qrv : NS_KNOB_igmp_qrv);
 }
 
 /* ---- timers: something is to be said ---- */
@@ -134,8 +150,8 @@ static void on_all(struct timer *t, struct mono now)
 	list_for_each (it, &rl->groups) {
 		struct report_group *g = list_entry(it, struct report_group, node);
 
-		if (g->is_joined)
-			report_add(&b, RECORD_IS_EX, &g->addr, now);
+		if (report_group_is_heard(g))
+			report_group_add_current(&b, g, now);
 	}
 	report_flush(&b, now);
 }
@@ -147,11 +163,26 @@ static void on_answer(struct timer *t, struct mono now)
 	enum report_version v = version_of(g->rl, now);
 
 	if (v != REPORT_V3) {
+		report_group_ask_all(g);
 		report_old(g->rl, v, &g->addr, true, now);
 		return;
 	}
-	report_add(&b, RECORD_IS_EX, &g->addr, now);
+	report_group_add_asked(&b, g, now);
 	report_flush(&b, now);
+}
+
+/* RFC 2236 3, RFC 2710 4: that it is left is said once. Return: is it to be said again? */
+static bool tell_old(struct report_group *g, enum report_version v, struct mono now)
+{
+	bool is_heard = report_group_is_heard(g);
+	uint8_t left = g->old_left;
+
+	if (left)
+		report_old(g->rl, v, &g->addr, is_heard, now);
+	report_group_settle(g);
+	if (is_heard && left > 1)
+		g->old_left = left - 1;
+	return g->old_left > 0;
 }
 
 /* RFC 9776 5.1, RFC 9777 6.1 */
@@ -161,22 +192,21 @@ static void on_change(struct timer *t, struct mono now)
 	struct report_link *rl = g->rl;
 	struct report_batch b = { .rl = rl };
 	enum report_version v = version_of(rl, now);
+	bool is_more;
 
 	if (v == REPORT_V3) {
-		report_add(&b, g->is_joined ? RECORD_TO_EX : RECORD_TO_IN, &g->addr, now);
+		is_more = report_group_add_change(&b, g, now);
 		report_flush(&b, now);
 	} else {
-		report_old(rl, v, &g->addr, g->is_joined, now);
-		if (!g->is_joined)
-			g->changes_left = 1; /* RFC 2236 3: said once */
+		is_more = tell_old(g, v, now);
 	}
-	if (--g->changes_left > 0)
+	if (is_more)
 		arm(rl, t, random_time(rl, v == REPORT_V3 ? CHANGE_NS : CHANGE2_NS, now));
-	else if (!g->is_joined)
+	else if (!report_group_is_heard(g))
 		group_free(g);
 }
 
-/* ---- joined and left ---- */
+/* ---- states change ---- */
 
 static struct report_link *find_link(struct net *n, const struct link *l, bool is_v6)
 {
@@ -201,7 +231,6 @@ static struct report_link *get_link(struct net *n, struct link *l, bool is_v6)
 	rl->net = n;
 	rl->link = l;
 	rl->is_v6 = is_v6;
-	rl->robustness = ROBUSTNESS;
 	list_init(&rl->groups);
 	timer_init(&rl->all, on_all);
 	list_push(&n->reports.links, &rl->node);
@@ -217,64 +246,54 @@ static struct report_group *find_group(struct report_link *rl, const struct ns_a
 }
 
 /* Those that every host is in, and those that stay in the host: RFC 9776 6, RFC 9777 6. */
-static bool is_told(const struct link *l, const struct ns_addr *a)
+static bool is_told(const struct net *n, const struct link *l, const struct ns_addr *a)
 {
 	static const struct ns_addr all_nodes = { { 0xff, 2, [15] = 1 } };
 	enum { ALL_SYSTEMS = 0xe0000001, SCOPE_LINK = 2 };
 
 	if (l->is_loop || !l->config.is_multicast)
 		return false;
-	if (ns_addr_is_v4(a))
-		return ns_addr_to_v4(a) != ALL_SYSTEMS;
-	return (a->b[1] & 0x0f) >= SCOPE_LINK && !ns_addr_eq(a, &all_nodes);
+	if (!ns_addr_is_v4(a))
+		return (a->b[1] & 0x0f) >= SCOPE_LINK && !ns_addr_eq(a, &all_nodes);
+	if (ns_addr_to_v4(a) >> 8 == ALL_SYSTEMS >> 8 &&
+	    !core_knob(n->core, NS_KNOB_igmp_link_local_mcast_reports))
+		return false;
+	return ns_addr_to_v4(a) != ALL_SYSTEMS;
 }
 
-static void tell_change(struct report_group *g, bool is_joined)
+static struct report_group *get_group(struct net *n, struct link *l, const struct ns_addr *group)
 {
-	g->is_joined = is_joined;
-	g->changes_left = g->rl->robustness;
-	arm(g->rl, &g->change, (struct mono){ 0 });
-}
+	struct report_link *rl = get_link(n, l, !ns_addr_is_v4(group));
+	struct report_group *g = NULL;
 
-/** report_join() - a group is heard on a link from now on; harmless when it was */
-void report_join(struct net *n, struct link *l, const struct ns_addr *group)
-{
-	struct report_link *rl;
-	struct report_group *g;
-
-	if (!is_told(l, group))
-		return;
-	rl = get_link(n, l, !ns_addr_is_v4(group));
-	g = rl ? find_group(rl, group) : NULL;
-	if (g && g->is_joined)
-		return;
-	if (rl && !g && n->reports.group_cnt < GROUPS_MAX)
-		g = calloc(1, sizeof(*g));
+	if (rl && n->reports.group_cnt < GROUPS_MAX)
+		g = report_group_new(rl, group);
 	if (!g) {
 		drop_count(n->core->stats, DROP_NO_MEMORY);
-		return;
+		return NULL;
 	}
-	if (!g->rl) {
-		g->rl = rl;
-		g->addr = *group;
-		timer_init(&g->answer, on_answer);
-		timer_init(&g->change, on_change);
-		list_push(&rl->groups, &g->node);
-		n->reports.group_cnt++;
-	}
-	tell_change(g, true);
+	timer_init(&g->answer, on_answer);
+	timer_init(&g->change, on_change);
+	return g;
 }
 
-/** report_leave() - a group is not heard any more; harmless when it was not */
-void report_leave(struct net *n, struct link *l, const struct ns_addr *group)
+/** report_change() - what is heard of a group on a link may be another thing now; harmless when it is not */
+void report_change(struct net *n, struct link *l, const struct ns_addr *group)
 {
 	struct report_link *rl = find_link(n, l, !ns_addr_is_v4(group));
 	struct report_group *g = rl ? find_group(rl, group) : NULL;
 
-	if (!g || !g->is_joined)
+	if (!g && is_told(n, l, group))
+		g = get_group(n, l, group);
+	if (!g)
 		return;
-	timer_cancel(timers_of(rl), &g->answer);
-	tell_change(g, false);
+	if (report_group_take(g, robustness_of(g->rl)))
+		arm(g->rl, &g->change, (struct mono){ 0 });
+	if (report_group_is_heard(g))
+		return;
+	answer_cancel(g);
+	if (!timer_is_armed(&g->change))
+		group_free(g);
 }
 
 /** report_link_up() - what is at the other end of @l may be another switch now: all is told again */
@@ -285,9 +304,14 @@ void report_link_up(struct net *n, const struct link *l)
 
 		if (rl->link != l)
 			continue;
-		list_for_each (g, &rl->groups)
-			if (list_entry(g, struct report_group, node)->is_joined)
-				tell_change(list_entry(g, struct report_group, node), true);
+		list_for_each (node, &rl->groups) {
+			struct report_group *g = list_entry(node, struct report_group, node);
+
+			if (!report_group_is_heard(g))
+				continue;
+			report_group_renew(g, robustness_of(rl));
+			arm(rl, &g->change, (struct mono){ 0 });
+		}
 	}
 }
 
@@ -300,20 +324,53 @@ static void version_changed(struct report_link *rl)
 	list_for_each_safe (it, &rl->groups) {
 		struct report_group *g = list_entry(it, struct report_group, node);
 
-		timer_cancel(timers_of(rl), &g->answer);
+		answer_cancel(g);
 		timer_cancel(timers_of(rl), &g->change);
-		if (!g->is_joined)
+		report_group_settle(g);
+		if (!report_group_is_heard(g))
 			group_free(g);
 	}
 }
 
-/* Unless it is due sooner. */
-static void arm_within(struct report_link *rl, struct timer *t, uint64_t max_ns, struct mono now)
+/* What a query says about those to come, and how long one of an old version counts: RFC 9776 8.12, RFC 9777 9.12. */
+static void note_query(struct report_link *rl, const struct report_query *q, struct mono now)
 {
-	struct mono when = random_time(rl, max_ns, now);
+	enum report_version before = version_of(rl, now);
+	uint64_t interval_ns = rl->interval_ns ? rl->interval_ns : INTERVAL_NS;
 
-	if (!timer_is_armed(t) || mono_lt(when, t->when))
-		arm(rl, t, when);
+	if (q->version == REPORT_V3) {
+		rl->robustness = q->robustness;
+		rl->interval_ns = q->interval_ns;
+		return;
+	}
+	rl->until[q->version] = mono_add(now, robustness_of(rl) * interval_ns + q->max_ns);
+	if (version_of(rl, now) != before)
+		version_changed(rl);
+}
+
+/* RFC 9776 5.2, RFC 9777 6.2: unless it is due sooner. */
+static void arm_all(struct report_link *rl, const struct report_query *q, struct mono now)
+{
+	struct mono when = random_time(rl, q->max_ns, now);
+
+	if (!timer_is_armed(&rl->all) || mono_lt(when, rl->all.when))
+		arm(rl, &rl->all, when);
+}
+
+/* Likewise: unless all is due sooner, and what waits already is said as soon as either asks for. */
+static void arm_group(struct report_group *g, const struct report_query *q, struct mono now)
+{
+	struct mono when = random_time(g->rl, q->max_ns, now);
+	bool is_waiting = timer_is_armed(&g->answer);
+
+	if (timer_is_armed(&g->rl->all) && !mono_lt(when, g->rl->all.when))
+		return;
+	if (q->source_cnt == 0)
+		report_group_ask_all(g);
+	else if (!is_waiting || g->asked_cnt)
+		report_group_ask(g, q);
+	if (!is_waiting || mono_lt(when, g->answer.when))
+		arm(g->rl, &g->answer, when);
 }
 
 /** report_query() - a router asks (report_wire.c); @q is well formed and came from the link */
@@ -321,26 +378,20 @@ void report_query(struct net *n, struct link *l, const struct report_query *q, s
 {
 	bool is_spoken = !l->is_loop && l->config.is_multicast;
 	struct report_link *rl = is_spoken ? get_link(n, l, q->is_v6) : NULL;
-	enum report_version before;
 	struct report_group *g;
 
 	if (!rl)
 		return;
-	before = version_of(rl, now);
-	if (q->version != REPORT_V3)
-		rl->until[q->version] = mono_add(now, OLD_NS);
-	else
-		rl->robustness = q->robustness ? q->robustness : ROBUSTNESS;
-	if (version_of(rl, now) != before)
-		version_changed(rl);
+	note_query(rl, q, now);
 	if (ns_addr_is_any(&q->group) && version_of(rl, now) == REPORT_V3) {
-		arm_within(rl, &rl->all, q->max_ns, now);
+		arm_all(rl, q, now);
 		return;
 	}
 	list_for_each (it, &rl->groups) {
 		g = list_entry(it, struct report_group, node);
-		if (g->is_joined && (ns_addr_is_any(&q->group) || ns_addr_eq(&g->addr, &q->group)))
-			arm_within(rl, &g->answer, q->max_ns, now);
+		if (report_group_is_heard(g) &&
+		    (ns_addr_is_any(&q->group) || ns_addr_eq(&g->addr, &q->group)))
+			arm_group(g, q, now);
 	}
 }
 
@@ -351,5 +402,5 @@ void report_heard(struct net *n, const struct link *l, const struct ns_addr *gro
 	struct report_group *g = rl ? find_group(rl, group) : NULL;
 
 	if (g && version_of(rl, now) != REPORT_V3)
-		timer_cancel(timers_of(rl), &g->answer);
+		answer_cancel(g);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report.h - routers and switches are told which groups we hear: IGMP and MLD */
+/* report.h - routers and switches are told which groups we hear, and from whom: IGMP and MLD */
 #pragma once
 
 #include <stdbool.h>
@@ -20,12 +20,13 @@ struct pkt;
 struct reports {
 	struct list links; /* struct report_link, one per link and family */
 	uint32_t group_cnt;
+	uint32_t
+		source_cnt; /* of all groups: those that are told of, and those that a query named */
 };
 
 void reports_init(struct reports *r);
 void reports_done(struct net *n);
-void report_join(struct net *n, struct link *l, const struct ns_addr *group);
-void report_leave(struct net *n, struct link *l, const struct ns_addr *group);
+void report_change(struct net *n, struct link *l, const struct ns_addr *group);
 void report_link_up(struct net *n, const struct link *l);
 void report_del_link(struct net *n, const struct link *l);
 ns_must_check enum drop report_input4(struct net *n, struct pkt *p, const struct ip_rx *ip,

@@ -7,7 +7,11 @@
  * All leave with a TTL of 1 and the router alert option; IPv6 ones from the link-local address. What
  * comes in counts only if it cannot have crossed a router: a TTL of 1, for IPv6 also the option and a
  * link-local source (RFC 9777 6.2), whole, not in fragments. Lengths decide on the version of a query
- * (RFC 9776 7.1, RFC 9777 8.1); one whose sources go beyond its end is refused, though they are not used.
+ * (RFC 9776 7.1, RFC 9777 8.1); one whose sources go beyond its end is refused.
+ *
+ * A report that grows longer than the link takes leaves, and the next one goes on (RFC 9776 4.2.16, RFC 9777
+ * 5.2.15): a record begins in a new one when it does not fit, and is cut into several when it is longer than that;
+ * one of EXCLUDE cannot be cut, and what does not fit is left out, which is to hear more than was asked for.
  */
 #include <string.h>
 
@@ -18,8 +22,9 @@
 #include "wire/ip4.h"
 #include "wire/ip6.h"
 
-enum {
-	HDRS_MAX = 56, /* octets in front of the records: IPv6, router alert, report */
+enum { /* octets in front of the records: IP, router alert, report */
+       HDRS4_LEN = IP4_HDR_LEN + 4 + (int)sizeof(struct report_hdr),
+       HDRS6_LEN = IP6_HDR_LEN + 8 + (int)sizeof(struct report_hdr),
 };
 
 static const struct ns_addr all_mld_routers = { { 0xff, 2, [15] = 0x16 } };
@@ -84,24 +89,77 @@ static uint32_t addr_len(const struct report_link *rl)
 	return rl->is_v6 ? 16 : 4;
 }
 
-void report_add(struct report_batch *b, enum report_record type, const struct ns_addr *group,
-		struct mono now)
+/* Octets of records that one report takes. */
+static uint32_t room(const struct report_link *rl)
+{
+	uint32_t mtu = rl->link->config.mtu, hdrs = rl->is_v6 ? HDRS6_LEN : HDRS4_LEN;
+	uint32_t least = (uint32_t)sizeof(struct report_record_hdr) + 2 * addr_len(rl);
+
+	return ns_min_u(CHUNK_SMALL, ns_max_u(mtu, hdrs + least) - hdrs);
+}
+
+static void put(struct report_batch *b, const void *octets, uint32_t len)
+{
+	memcpy(b->chunk->data + b->len, octets, len);
+	b->len += len;
+}
+
+static void put_addr(struct report_batch *b, const struct ns_addr *a)
+{
+	struct ns_addr bare = ns_addr_zoned(*a, 0);
+
+	put(b, bare.b + 16 - addr_len(b->rl), addr_len(b->rl));
+}
+
+void report_begin(struct report_batch *b, enum report_record type, const struct ns_addr *group,
+		  uint32_t source_cnt, struct mono now)
 {
 	struct report_record_hdr h = { .type = (uint8_t)type };
-	uint32_t len = (uint32_t)sizeof(h) + addr_len(b->rl), mtu = b->rl->link->config.mtu;
-	uint32_t max = ns_min_u(CHUNK_SMALL, ns_max_u(mtu, HDRS_MAX + len) - HDRS_MAX);
+	uint32_t len = (uint32_t)sizeof(h) + (1 + source_cnt) * addr_len(b->rl);
 
-	if (b->cnt && b->len + len > max)
+	if (b->cnt && b->len + len > room(b->rl))
 		report_flush(b, now);
 	if (!b->chunk)
 		b->chunk = chunk_new(&b->rl->net->core->chunks, CHUNK_SMALL);
 	if (!b->chunk)
 		return;
-	memcpy(b->chunk->data + b->len, &h, sizeof(h));
-	memcpy(b->chunk->data + b->len + sizeof(h), group->b + 16 - addr_len(b->rl),
-	       addr_len(b->rl));
-	b->len += len;
+	b->record_off = b->len;
+	b->source_cnt = 0;
+	put(b, &h, sizeof(h));
+	put_addr(b, group);
 	b->cnt++;
+}
+
+static struct report_record_hdr *record_of(const struct report_batch *b)
+{
+	return (struct report_record_hdr *)(void *)(b->chunk->data + b->record_off);
+}
+
+static struct ns_addr addr_read(const struct report_link *rl, const uint8_t *octets)
+{
+	struct ns_addr a = { { 0 } };
+
+	if (!rl->is_v6)
+		a = ns_addr_v4(0);
+	memcpy(a.b + 16 - addr_len(rl), octets, addr_len(rl));
+	return a;
+}
+
+void report_source(struct report_batch *b, const struct ns_addr *source, struct mono now)
+{
+	if (b->chunk && b->len + addr_len(b->rl) > room(b->rl)) {
+		enum report_record type = record_of(b)->type;
+		struct ns_addr group = addr_read(b->rl, (const uint8_t *)(record_of(b) + 1));
+
+		if (type == RECORD_IS_EX || type == RECORD_TO_EX)
+			return;
+		report_flush(b, now);
+		report_begin(b, type, &group, 0, now);
+	}
+	if (!b->chunk)
+		return;
+	put_addr(b, source);
+	record_of(b)->source_cnt = be16((uint16_t)++b->source_cnt);
 }
 
 void report_old(struct report_link *rl, enum report_version v, const struct ns_addr *group,
@@ -145,6 +203,14 @@ static uint64_t code_value(uint32_t code, uint32_t mant_bits)
 	return (uint64_t)(mant | 1u << mant_bits) << (exp + 3);
 }
 
+struct ns_addr report_asked(const struct report_link *rl, const struct report_query *q, uint32_t i)
+{
+	uint8_t octets[16] = { 0 };
+
+	NS_BUG_ON(!pkt_copy_out(q->pkt, q->source_off + i * addr_len(rl), octets, addr_len(rl)));
+	return ns_addr_zoned(addr_read(rl, octets), link_zone(rl->link));
+}
+
 /* Group, tail and sources of a query; @hdr_len octets of it are common to all versions. */
 static enum drop query_end(struct net *n, const struct pkt *p, const struct ip_rx *ip,
 			   uint32_t hdr_len, struct report_query *q, struct mono now)
@@ -160,6 +226,10 @@ static enum drop query_end(struct net *n, const struct pkt *p, const struct ip_r
 			return DROP_GROUP_BAD;
 		q->version = REPORT_V3;
 		q->robustness = t.qrv & 7;
+		q->interval_ns = code_value(t.qqic, 4) * NS_PER_SEC;
+		q->pkt = p;
+		q->source_off = hdr_len + (uint32_t)sizeof(t);
+		q->source_cnt = be16_get(t.source_cnt);
 	}
 	report_query(n, ip->link, q, now);
 	return DROP_NONE;

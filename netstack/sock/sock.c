@@ -540,12 +540,28 @@ bool ns_dgram_take_error(struct ns_stack *s, ns_sock h, struct ns_dgram_err *ret
 	return so && so->ops->dgram->take_error(so->conn, ret_err);
 }
 
-int ns_dgram_group(struct ns_stack *s, ns_sock h, const struct ns_addr *group,
-		   const struct ns_addr *local, uint32_t ifindex, bool is_join)
+int ns_dgram_group(struct ns_stack *s, ns_sock h, enum ns_group_what what,
+		   const struct ns_group_req *q)
 {
 	struct sock *so = find_dgram(s, h);
 
-	return so ? so->ops->dgram->group(so->conn, group, local, ifindex, is_join) : -EBADF;
+	return so ? so->ops->dgram->group(so->conn, what, q) : -EBADF;
+}
+
+int ns_dgram_set_filter(struct ns_stack *s, ns_sock h, const struct ns_group_req *q,
+			const struct ns_filter *f)
+{
+	struct sock *so = find_dgram(s, h);
+
+	return so ? so->ops->dgram->set_filter(so->conn, q, f) : -EBADF;
+}
+
+int ns_dgram_get_filter(struct ns_stack *s, ns_sock h, const struct ns_group_req *q,
+			struct ns_filter *ret_filter)
+{
+	struct sock *so = find_dgram(s, h);
+
+	return so ? so->ops->dgram->get_filter(so->conn, q, ret_filter) : -EBADF;
 }
 
 int ns_dgram_multicast_if(struct ns_stack *s, ns_sock h, const struct ns_addr *local,

@@ -9,7 +9,7 @@
  *   udp_in.c     from IP: which sockets hear a datagram, their queues
  *   udp_out.c    to IP: path, source, fragmentation or not
  *   udp_err.c    ICMP errors, path MTU
- *   udp_group.c  multicast memberships
+ *   udp_group.c  multicast memberships and source filters
  *   ping.c       what is different in echo sockets
  *
  * A bound socket is in the bucket of its port. Who hears a unicast datagram is decided by points, as in
@@ -28,7 +28,7 @@
  *
  * Limits: limits.sockets sockets; NS_SO_RCVBUF octets in a queue, each datagram counting UDP_CHARGE
  * besides its payload; a quarter of limits.chunks_small in all queues; what comes then is dropped and
- * counted. UDP_ERRORS_MAX errors, UDP_GROUPS_MAX groups a socket.
+ * counted. UDP_ERRORS_MAX errors a socket; groups and sources: udp_group.c.
  *
  * References: RFC 768, RFC 1122 4.1, RFC 8200 8.1, RFC 3493 3.7; linux v6.1 net/ipv4/udp.c,
  * net/ipv4/datagram.c, net/ipv6/udp.c, net/ipv6/datagram.c
@@ -440,6 +440,8 @@ static const struct dgram_ops udp_dgram_ops = {
 	.consume = udp_consume,
 	.take_error = udp_take_error,
 	.group = udp_group,
+	.set_filter = udp_set_filter,
+	.get_filter = udp_get_filter,
 	.multicast_if = udp_multicast_if,
 	.dropped = dropped,
 };

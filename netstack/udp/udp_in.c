@@ -245,20 +245,24 @@ static enum drop deliver_group(struct udp *u, const struct pkt *p, const struct 
 			       const struct ip_rx *ip, struct mono now)
 {
 	bool is_mcast = ns_addr_is_multicast(&in->local.addr);
-	enum drop why = DROP_UDP_NO_PORT;
+	enum drop why = DROP_NONE;
 
-	if (is_mcast && !udp_hears(u, &in->local.addr, in->ifindex))
-		return DROP_UDP_NO_MEMBER;
+	if (is_mcast)
+		why = udp_hears(u, &in->local.addr, &in->remote.addr, in->ifindex);
+	if (why != DROP_NONE)
+		return why;
+	why = DROP_UDP_NO_PORT;
 	list_for_each (it, udp_bucket(u, in->local.port)) {
 		struct udp_sock *s = list_entry(it, struct udp_sock, hash);
 		enum drop r;
 
 		if (s->bind.local.port != in->local.port || !is_bound_to(s, &in->local.addr) ||
 		    !is_bound_by(s, in->ifindex) ||
-		    (s->is_connected && !is_connected_to(s, &in->remote)) ||
-		    (is_mcast && !udp_sock_hears(s, &in->local.addr, in->ifindex)))
+		    (s->is_connected && !is_connected_to(s, &in->remote)))
 			continue;
-		r = hand_over(s, p, in, ip, now);
+		r = DROP_UDP_FILTERED;
+		if (!is_mcast || udp_sock_hears(s, &in->local.addr, &in->remote.addr, in->ifindex))
+			r = hand_over(s, p, in, ip, now);
 		if (why != DROP_NONE)
 			why = r;
 	}

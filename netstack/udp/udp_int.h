@@ -10,7 +10,6 @@
 
 enum {
 	UDP_BUCKETS_MAX = 1024,
-	UDP_GROUPS_MAX = 20,    /* groups of one socket; linux net.ipv4.igmp_max_memberships */
 	UDP_ERRORS_MAX = 16,    /* errors of one socket that wait to be read */
 	UDP_CHARGE = 512,       /* octets a queued datagram counts besides its payload */
 	UDP_RCVBUF = 212992,    /* octets; linux net.core.rmem_default */
@@ -40,7 +39,12 @@ struct udp_error {
 /** struct udp_group - a membership; ifindex is always set */
 struct udp_group {
 	struct ns_addr addr;
+	struct ns_addr local; /* that it was joined by; any: by none */
 	uint32_t ifindex;
+	bool is_exclude; /* hears all but the sources; false: those alone */
+	bool has_list;   /* sources were named, of which none may be left */
+	uint32_t source_cnt, source_cap;
+	struct ns_addr *sources; /* as they were named */
 };
 
 /** struct udp_family - what a socket keeps twice: a socket of IPv6 speaks IPv4 with its options of IPv4 */
@@ -83,8 +87,8 @@ struct udp_sock {
 	struct list errors; /* struct udp_error, oldest first */
 	uint32_t error_cnt;
 
-	struct udp_group groups[UDP_GROUPS_MAX];
-	uint32_t group_cnt;
+	struct udp_group *groups;
+	uint32_t group_cnt, group_cap;
 	struct udp_family fam[2]; /* IPv4, IPv6: udp_family_of() */
 	uint16_t gso_size;        /* UDP_SEGMENT: octets; 0: off */
 	uint32_t rcvbuf;          /* octets of charge */
@@ -214,12 +218,15 @@ bool udp_take_error(void *c, struct ns_dgram_err *ret_err);
 
 /* ---- udp_group.c ---- */
 
-int udp_group(void *c, const struct ns_addr *group, const struct ns_addr *local, uint32_t ifindex,
-	      bool is_join);
+int udp_group(void *c, enum ns_group_what what, const struct ns_group_req *q);
+int udp_set_filter(void *c, const struct ns_group_req *q, const struct ns_filter *f);
+int udp_get_filter(void *c, const struct ns_group_req *q, struct ns_filter *ret_filter);
 int udp_multicast_if(void *c, const struct ns_addr *local, uint32_t ifindex);
-/** udp_hears() - does a member of this host hear @group on that link? */
-bool udp_hears(const struct udp *u, const struct ns_addr *group, uint32_t ifindex);
+/** udp_hears() - does that link hear what @src sends to @group? DROP_NONE, or why not */
+enum drop udp_hears(const struct udp *u, const struct ns_addr *group, const struct ns_addr *src,
+		    uint32_t ifindex);
 /** udp_sock_hears() - does this socket? */
-bool udp_sock_hears(const struct udp_sock *s, const struct ns_addr *group, uint32_t ifindex);
+bool udp_sock_hears(const struct udp_sock *s, const struct ns_addr *group,
+		    const struct ns_addr *src, uint32_t ifindex);
 /** udp_groups_leave() - all of them */
 void udp_groups_leave(struct udp_sock *s);

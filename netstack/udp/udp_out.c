@@ -333,7 +333,8 @@ static void loop_back(struct udp_sock *s, const struct udp_out *o, const struct 
 	uint32_t ifindex = net_link_ifindex(o->dst.link);
 
 	if (net_dst_is_loop(&o->dst) || s->udp->is_ping ||
-	    (o->is_mcast && (!o->f->has_mcast_loop || !udp_hears(s->udp, &o->to.addr, ifindex))))
+	    (o->is_mcast && (!o->f->has_mcast_loop ||
+			     udp_hears(s->udp, &o->to.addr, &o->src, ifindex) != DROP_NONE)))
 		return;
 	p = build(s, o, part, false);
 	if (!p)

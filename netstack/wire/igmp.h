@@ -25,9 +25,12 @@ enum mld_type {
 
 /** enum report_record - of version 3 of IGMP and version 2 of MLD, RFC 9776 4.2.13, RFC 9777 5.2.12 */
 enum report_record {
-	RECORD_IS_EX = 2, /* current state: all sources but those of the list */
+	RECORD_IS_IN = 1, /* current state: only the sources of the list */
+	RECORD_IS_EX = 2, /* all but those of the list */
 	RECORD_TO_IN = 3, /* changed to: only those of the list */
 	RECORD_TO_EX = 4,
+	RECORD_ALLOW = 5, /* those of the list are wanted now */
+	RECORD_BLOCK = 6, /* and those not any more */
 };
 
 /** struct igmp_hdr - all of a message of versions 1 and 2, the beginning of a query of version 3 */

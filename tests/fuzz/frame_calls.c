@@ -167,14 +167,15 @@ static void call_dgram(struct input *in)
 	struct ns_dgram_tx tx = { .has_to = how & 16, .ttl = -1, .tos = -1 };
 	struct ns_endpoint to = { how & 1 ? peer6 : ns_addr_v4(RP_PEER), 4000 };
 	struct ns_iov iov = { octets, 0 };
-	struct ns_addr group = ns_addr_v4(0xe0000001 + (how >> 3 & 1)), any = { { 0 } };
+	struct ns_addr group = ns_addr_v4(0xe0000001 + (how >> 3 & 1));
 
 	switch (how >> 5) {
 	case 0:
 		(void)!ns_dgram_connect(s, sock, how & 2 ? NULL : &to);
 		break;
 	case 1:
-		(void)!ns_dgram_group(s, sock, &group, &any, 0, how & 2);
+		(void)!ns_dgram_group(s, sock, how & 2 ? NS_GROUP_JOIN : NS_GROUP_LEAVE,
+				      &(struct ns_group_req){ .group = group });
 		break;
 	case 2:
 		take_errors(sock);
@@ -273,7 +274,38 @@ static void talk_group(struct input *in, ns_sock sock, bool is_interface)
 	if (is_interface)
 		(void)!ns_dgram_multicast_if(s, sock, &local, ifindex);
 	else
-		(void)!ns_dgram_group(s, sock, &group, &local, ifindex, !(how & 0x80));
+		(void)!ns_dgram_group(s, sock, how & 0x80 ? NS_GROUP_LEAVE : NS_GROUP_JOIN,
+				      &(struct ns_group_req){
+					      .group = group, .local = local, .ifindex = ifindex });
+}
+
+/* Source filters; what is told of them is bounded by what was set. */
+static void talk_filter(struct input *in, ns_sock sock)
+{
+	static struct ns_filter f;
+	struct ns_stack *s = board.rp.stack;
+	uint8_t how = input_u8(in), which = input_u8(in);
+	struct ns_group_req q = { .group = someone(how).addr,
+				  .source = someone(which).addr,
+				  .ifindex = how & 0x20 ? 2 : 0,
+				  .is_exact = how & 0x40 };
+
+	if (which & 0x40)
+		q.source.b[15] = input_u8(in);
+	if (which & 0x80) {
+		(void)!ns_dgram_group(
+			s, sock, (enum ns_group_what)(which >> 3 & 7) % NS_GROUP_WHAT_COUNT, &q);
+		return;
+	}
+	f.is_exclude = how & 0x80;
+	f.cnt = input_u8(in) % (NS_FILTER_MAX + 1);
+	for (uint32_t i = 0; i < f.cnt; i++) {
+		f.source[i] = q.source;
+		f.source[i].b[15] = (uint8_t)(i & which);
+	}
+	(void)!ns_dgram_set_filter(s, sock, &q, &f);
+	if (ns_dgram_get_filter(s, sock, &q, &f) == 0)
+		must_hold(f.cnt <= NS_FILTER_MAX);
 }
 
 void frame_open_dgram(uint32_t i)
@@ -299,6 +331,10 @@ static void call_talk(struct input *in)
 	ns_sock sock = board.dgram[how & 3];
 	struct ns_endpoint to;
 
+	if (how >> 2 >= 61) {
+		talk_filter(in, sock);
+		return;
+	}
 	switch ((how >> 2) % 10) {
 	case 0:
 		set_and_get(sock, in);

@@ -123,12 +123,29 @@ static void send_some(struct input *in, ns_sock s)
 	rp_drop_out(&rp);
 }
 
+static void call_group(struct input *in, ns_sock s, uint8_t which, bool is_v6)
+{
+	struct ns_group_req q = { .group = ns_addr_v4(0xe0000001 + (which & 1u)),
+				  .local = ns_addr_v4(RP_STACK),
+				  .source = ns_addr_v4(RP_PEER) };
+
+	if (is_v6) {
+		q.group = group6;
+		q.local = near6;
+		q.source = peer6;
+	}
+	if (which & 0x80)
+		(void)!ns_dgram_group(rp.stack, s,
+				      (enum ns_group_what)(input_u8(in) % NS_GROUP_WHAT_COUNT), &q);
+	else
+		(void)!ns_dgram_group(rp.stack, s, which & 2 ? NS_GROUP_JOIN : NS_GROUP_LEAVE, &q);
+}
+
 static void step(struct input *in)
 {
 	uint8_t op = input_u8(in), which = input_u8(in);
 	ns_sock s = socks[which % SOCKS];
 	struct ns_endpoint ep = { ns_addr_v4(RP_PEER), 4000 };
-	struct ns_addr group = ns_addr_v4(0xe0000001 + (which & 1u)), us = ns_addr_v4(RP_STACK);
 	bool is_v6 = op & 16;
 
 	switch (op & 15) {
@@ -159,8 +176,7 @@ static void step(struct input *in)
 		(void)!ns_dgram_connect(rp.stack, s, which & 0x80 ? NULL : &ep);
 		break;
 	case 9:
-		(void)!ns_dgram_group(rp.stack, s, is_v6 ? &group6 : &group, is_v6 ? &near6 : &us,
-				      0, which & 2);
+		call_group(in, s, which, is_v6);
 		break;
 	case 10:
 		(void)!ns_sock_setopt(rp.stack, s,

@@ -330,15 +330,54 @@ ns_must_check int ns_dgram_peek(struct ns_stack *s, ns_sock h, uint32_t idx,
 void ns_dgram_consume(struct ns_stack *s, ns_sock h, uint32_t cnt);
 /** ns_dgram_take_error() - the oldest error; false when there is none. NS_EV_ERR tells that there is one */
 bool ns_dgram_take_error(struct ns_stack *s, ns_sock h, struct ns_dgram_err *ret_err);
+/** enum ns_group_what - what a socket wants of a multicast group */
+enum ns_group_what {
+	NS_GROUP_JOIN, /* hear everybody */
+	NS_GROUP_LEAVE,
+	NS_GROUP_JOIN_SOURCE,  /* hear this one; joins when that was not done */
+	NS_GROUP_LEAVE_SOURCE, /* not this one any more; leaves with the last one */
+	NS_GROUP_BLOCK_SOURCE, /* hear everybody but this one */
+	NS_GROUP_UNBLOCK_SOURCE,
+	NS_GROUP_WHAT_COUNT
+};
+
+/** struct ns_group_req - a group, and on which link */
+struct ns_group_req {
+	struct ns_addr group;
+	struct ns_addr local;  /* any: see @ifindex */
+	struct ns_addr source; /* of NS_GROUP_*_SOURCE */
+	uint32_t ifindex;      /* 0: the link of @local, or of the route to @group */
+	bool is_exact;         /* of ns_dgram_get_filter(): 0 is no link */
+};
+
+/** NS_FILTER_MAX - sources of a filter, whatever net.ipv4.igmp_max_msf and net.ipv6.mld_max_msf say */
+#define NS_FILTER_MAX 240u
+
+/** struct ns_filter - from whom a socket hears a group */
+struct ns_filter {
+	bool is_exclude; /* from all but those; false: from those alone */
+	uint32_t cnt;
+	struct ns_addr source[NS_FILTER_MAX];
+};
+
 /**
- * ns_dgram_group() - join or leave a multicast group
- * @ifindex:	0: the link of @local, or of the route to @group
- * @local:	any: see @ifindex
+ * ns_dgram_group() - join or leave a multicast group, or hear and not hear a source in it
  *
- * Return: 0, -EINVAL (no group), -ENODEV, -EADDRINUSE (joined), -EADDRNOTAVAIL (not joined), -ENOBUFS
+ * Return: 0, -EINVAL (no group; of a source: not joined, or a filter of the other mode), -ENODEV, -EADDRINUSE
+ * (joined), -EADDRNOTAVAIL (not joined; the source is named already, or is not), -ENOBUFS, -ENOMEM (IPv6)
  */
-ns_must_check int ns_dgram_group(struct ns_stack *s, ns_sock h, const struct ns_addr *group,
-				 const struct ns_addr *local, uint32_t ifindex, bool is_join);
+ns_must_check int ns_dgram_group(struct ns_stack *s, ns_sock h, enum ns_group_what what,
+				 const struct ns_group_req *q);
+/**
+ * ns_dgram_set_filter() - another filter for a group that was joined; one that hears nobody leaves it
+ *
+ * Return: 0, -EINVAL (no group, not joined), -ENODEV, -EADDRNOTAVAIL (nothing to leave), -ENOBUFS
+ */
+ns_must_check int ns_dgram_set_filter(struct ns_stack *s, ns_sock h, const struct ns_group_req *q,
+				      const struct ns_filter *f);
+/** ns_dgram_get_filter() - 0, -EINVAL (no group), -ENODEV, -EADDRNOTAVAIL (not joined) */
+ns_must_check int ns_dgram_get_filter(struct ns_stack *s, ns_sock h, const struct ns_group_req *q,
+				      struct ns_filter *ret_filter);
 /** ns_dgram_multicast_if() - the link and source of multicast datagrams; both 0: by route again. -EADDRNOTAVAIL */
 ns_must_check int ns_dgram_multicast_if(struct ns_stack *s, ns_sock h, const struct ns_addr *local,
 					uint32_t ifindex);

@@ -126,8 +126,9 @@ START_TEST(linux_udp_bound_to_what_hears_what)
 	ns_sock member =
 		opened(is_v6, 0); /* of the group; nobody need be of the other one (RFC 1112 7.2) */
 
-	expect(ns_dgram_group(rp.stack, member, &group.addr, &(struct ns_addr){ { 0 } }, IFINDEX,
-			      true) == 0);
+	expect(ns_dgram_group(rp.stack, member, NS_GROUP_JOIN,
+			      &(struct ns_group_req){ .group = group.addr, .ifindex = IFINDEX }) ==
+	       0);
 	for (enum where b = ANY; b < WHERES; b++) {
 		EACH(l, links)
 		{

@@ -571,7 +571,7 @@ START_TEST(rfc1112_groups_are_joined_sent_to_and_left)
 {
 	ns_sock s = bound(0, 5353), deaf;
 	struct ns_endpoint to = at(0xe00000fb, 5353);
-	struct ns_addr us = ns_addr_v4(RP_STACK), none = { { 0 } };
+	struct ns_addr us = ns_addr_v4(RP_STACK);
 	struct way w = rp_way(5353, 5353);
 	static const uint8_t mac[6] = { 1, 0, 0x5e, 0, 0, 0xfb };
 	struct seen seen;
@@ -580,11 +580,19 @@ START_TEST(rfc1112_groups_are_joined_sent_to_and_left)
 	memcpy(w.dst_mac, mac, 6);
 	dgram(&w, "hello", 5, 0, -1);
 	expect(dropped_silently(&f, "UDP_NO_MEMBER"));
-	expect(ns_dgram_group(rp.stack, s, &us, &us, 0, true) == -EINVAL);
-	expect(ns_dgram_group(rp.stack, s, &to.addr, &none, 77, true) == -ENODEV);
-	expect(ns_dgram_group(rp.stack, s, &to.addr, &us, 0, false) == -EADDRNOTAVAIL);
-	expect(ns_dgram_group(rp.stack, s, &to.addr, &us, 0, true) == 0);
-	expect(ns_dgram_group(rp.stack, s, &to.addr, &us, 0, true) == -EADDRINUSE);
+	expect(ns_dgram_group(rp.stack, s, NS_GROUP_JOIN,
+			      &(struct ns_group_req){ .group = us, .local = us }) == -EINVAL);
+	expect(ns_dgram_group(rp.stack, s, NS_GROUP_JOIN,
+			      &(struct ns_group_req){ .group = to.addr, .ifindex = 77 }) ==
+	       -ENODEV);
+	expect(ns_dgram_group(rp.stack, s, NS_GROUP_LEAVE,
+			      &(struct ns_group_req){ .group = to.addr, .local = us }) ==
+	       -EADDRNOTAVAIL);
+	expect(ns_dgram_group(rp.stack, s, NS_GROUP_JOIN,
+			      &(struct ns_group_req){ .group = to.addr, .local = us }) == 0);
+	expect(ns_dgram_group(rp.stack, s, NS_GROUP_JOIN,
+			      &(struct ns_group_req){ .group = to.addr, .local = us }) ==
+	       -EADDRINUSE);
 	rp_inject(&rp, &f);
 	expect(dgram_got(s, "hello", NULL));
 	/* another socket hears it, too, unless it says that it does not want to */
@@ -592,7 +600,7 @@ START_TEST(rfc1112_groups_are_joined_sent_to_and_left)
 	expect(ns_sock_setopt(rp.stack, deaf, NS_IP_MULTICAST_ALL, 0) == 0);
 	w.dport = 6000;
 	dgram(&w, "hello", 5, 0, -1);
-	expect(dropped_silently(&f, "UDP_NO_PORT"));
+	expect(dropped_silently(&f, "UDP_FILTERED"));
 	expect(ns_sock_setopt(rp.stack, deaf, NS_IP_MULTICAST_ALL, 1) == 0);
 	rp_inject(&rp, &f);
 	expect(dgram_got(deaf, "hello", NULL));
@@ -605,7 +613,8 @@ START_TEST(rfc1112_groups_are_joined_sent_to_and_left)
 	expect(ns_sock_setopt(rp.stack, s, NS_IP_MULTICAST_TTL, 7) == 0);
 	expect(dgram_send(s, &to, "quiet", 5) == 0);
 	expect(rp_take(&rp, &seen) && seen.ttl == 7 && !dgram_got(s, "quiet", NULL));
-	expect(ns_dgram_group(rp.stack, s, &to.addr, &us, 0, false) == 0);
+	expect(ns_dgram_group(rp.stack, s, NS_GROUP_LEAVE,
+			      &(struct ns_group_req){ .group = to.addr, .local = us }) == 0);
 	w.dport = 5353;
 	dgram(&w, "gone", 4, 0, -1);
 	expect(dropped_silently(&f, "UDP_NO_MEMBER"));

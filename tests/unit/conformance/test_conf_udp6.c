@@ -326,11 +326,18 @@ START_TEST(rfc3493_s5_2_groups_of_ipv6_are_joined_sent_to_and_left)
 
 	arrives(peer_local, mdns, 5353, "hello");
 	expect(!dgram_got(s, "hello", NULL) && drops() == 1);
-	expect(ns_dgram_group(rp.stack, s, &us, &any, IFINDEX, true) == -EINVAL);
-	expect(ns_dgram_group(rp.stack, s, &mdns, &any, 77, true) == -ENODEV);
-	expect(ns_dgram_group(rp.stack, s, &mdns, &any, 0, false) == -EADDRNOTAVAIL);
-	expect(ns_dgram_group(rp.stack, s, &mdns, &any, 0, true) == 0);
-	expect(ns_dgram_group(rp.stack, s, &mdns, &any, IFINDEX, true) == -EADDRINUSE);
+	expect(ns_dgram_group(rp.stack, s, NS_GROUP_JOIN,
+			      &(struct ns_group_req){ .group = us, .ifindex = IFINDEX }) ==
+	       -EINVAL);
+	expect(ns_dgram_group(rp.stack, s, NS_GROUP_JOIN,
+			      &(struct ns_group_req){ .group = mdns, .ifindex = 77 }) == -ENODEV);
+	expect(ns_dgram_group(rp.stack, s, NS_GROUP_LEAVE,
+			      &(struct ns_group_req){ .group = mdns }) == -EADDRNOTAVAIL);
+	expect(ns_dgram_group(rp.stack, s, NS_GROUP_JOIN,
+			      &(struct ns_group_req){ .group = mdns }) == 0);
+	expect(ns_dgram_group(rp.stack, s, NS_GROUP_JOIN,
+			      &(struct ns_group_req){ .group = mdns, .ifindex = IFINDEX }) ==
+	       -EADDRINUSE);
 	rp_drop_out(&rp);
 	arrives(peer_local, mdns, 5353, "hello");
 	expect(dgram_got(s, "hello", &rx) && ns_addr_eq(&rx.to.addr, &mdns) &&
@@ -350,7 +357,8 @@ START_TEST(rfc3493_s5_2_groups_of_ipv6_are_joined_sent_to_and_left)
 	to.addr.b[1] = 1;
 	expect(dgram_send(s, &to, "x", 1) == 0);
 	expect_silence();
-	expect(ns_dgram_group(rp.stack, s, &mdns, &any, IFINDEX, false) == 0);
+	expect(ns_dgram_group(rp.stack, s, NS_GROUP_LEAVE,
+			      &(struct ns_group_req){ .group = mdns, .ifindex = IFINDEX }) == 0);
 	rp_drop_out(&rp);
 	snap();
 	arrives(peer_local, mdns, 5353, "gone");
@@ -363,8 +371,10 @@ START_TEST(a_group_lasts_as_long_as_its_last_socket)
 	struct ns_endpoint a = at(any, 5353), b = at(any, 5354);
 	ns_sock s = dgram_bound(&a), t = dgram_bound(&b);
 
-	expect(ns_dgram_group(rp.stack, s, &mdns, &any, IFINDEX, true) == 0);
-	expect(ns_dgram_group(rp.stack, t, &mdns, &any, IFINDEX, true) == 0);
+	expect(ns_dgram_group(rp.stack, s, NS_GROUP_JOIN,
+			      &(struct ns_group_req){ .group = mdns, .ifindex = IFINDEX }) == 0);
+	expect(ns_dgram_group(rp.stack, t, NS_GROUP_JOIN,
+			      &(struct ns_group_req){ .group = mdns, .ifindex = IFINDEX }) == 0);
 	ns_sock_close(rp.stack, t);
 	arrives(peer_local, mdns, 5353, "still there");
 	expect(dgram_got(s, "still there", NULL));

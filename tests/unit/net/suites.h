@@ -8,6 +8,7 @@ Suite *addr6_suite(void);
 Suite *arp_suite(void);
 Suite *demux_suite(void);
 Suite *demux_kernel_suite(void);
+Suite *filter_suite(void);
 Suite *frag6_suite(void);
 Suite *icmp_suite(void);
 Suite *icmp6_suite(void);
