@@ -12,7 +12,8 @@ PACKAGES_BUILD=(gcc libc6-dev linux-libc-dev cmake ninja-build pkg-config libnl-
 PACKAGES_RUN=(runc crun iproute2 util-linux mount procps jq nginx-core apache2-utils curl)
 # shellcheck disable=SC2034
 PACKAGES_TEST=(clang libclang-rt-14-dev clang-format shellcheck binutils python3
-	redis-server redis-tools busybox-static bind9-dnsutils dnsmasq-base iperf3 iputils-ping
+	redis-server redis-tools busybox-static bind9-dnsutils dnsmasq-base iperf3 haproxy memcached
+	netcat-openbsd socat perl iputils-ping
 	iputils-tracepath ethtool nftables systemd podman containernetworking-plugins)
 
 packages_die() {

@@ -356,20 +356,20 @@ int64_t accept_deliver(struct agent *a, struct asock *s, struct call *c, int fd)
 		(void)fcntl(p.program, F_SETFL, 0);
 	pair_widen(p.program, aopt_value(&n->opts, IPPROTO_TCP, TCP_NOTSENT_LOWAT));
 	pair_inherit(p.program, &n->opts);
+	/* before the answer: the program must not find the listener readable by a connection that it has */
+	if (s->token_cnt >= s->accept_cnt && recv(fd, &token, 1, MSG_DONTWAIT) == 1)
+		s->token_cnt--;
 	r = call_add_fd(a, c, p.program, flags & SOCK_CLOEXEC);
 	close(p.program);
 	if (r < 0) {
-		/* the connection stays in the queue, its token in the pair */
+		/* the connection stays in the queue, and the listener readable */
 		asock_free(&a->socks, n);
+		tokens_fill(s);
 		return r == -ENOENT ? CALL_LATER : r;
 	}
 	n->program_fd = r;
 	agent_attach(a, n, conn->conn);
 	asock_queue_pop(s);
-	if (s->token_cnt > s->accept_cnt) {
-		(void)recv(fd, &token, 1, MSG_DONTWAIT);
-		s->token_cnt--;
-	}
 	tokens_fill(s);
 	return CALL_LATER;
 }
