@@ -108,6 +108,18 @@ server memcached memcached 11211 'memcached -u nobody -l 0.0.0.0 2>memcached.log
 client memcached memcached-found-no-listener-readable-for-nothing '! grep -q accept /tmp/memcached.log'
 server dnsmasq dnsmasq udp 'dnsmasq -d -u root -p 5354 --no-resolv --no-hosts --address=/x.test/1.2.3.4' \
 	"$(again 'dig +time=1 +tries=1 "@$A" -p 5354 x.test +short | grep -qx 1.2.3.4')"
+server "dnsmasq curl" tftp udp 'dnsmasq -d -u root -p 0 --enable-tftp --tftp-root=/tmp/share' \
+	"$(again 'curl -sf -m 2 "tftp://$A/file" | wc -c | grep -qx 300000')"
+server socat socat-udp-listen udp 'socat UDP4-LISTEN:7101,fork,reuseaddr EXEC:cat' \
+	"for i in 1 2 3; do $(again 'echo "hi$i" | socat -t0.5 - "UDP:$A:7101" | grep -qx "hi$i"'); done"
+server socat socat-udp-recvfrom udp 'socat UDP4-RECVFROM:7102,fork,reuseaddr EXEC:cat' \
+	"for i in 1 2 3; do $(again 'echo "hi$i" | socat -t0.5 - "UDP:$A:7102" | grep -qx "hi$i"'); done"
+server socat socat-group udp 'socat UDP4-RECVFROM:7108,ip-add-membership=239.1.2.3:eth0,fork,reuseaddr EXEC:cat' \
+	"ip route add 239.0.0.0/8 dev eth0; $(again 'echo m | socat -t0.5 - UDP4-DATAGRAM:239.1.2.3:7108 | grep -qx m')"
+server socat socat-tcp6-mapped 7109 'socat TCP6-LISTEN:7109,fork,reuseaddr,ipv6only=0 EXEC:cat' \
+	'echo hi | socat -t2 - "TCP4:$A:7109" | grep -qx hi'
+server socat socat-udp6-mapped udp 'socat UDP6-LISTEN:7107,fork,reuseaddr EXEC:cat' \
+	"$(again 'echo hi | socat -t0.5 - "UDP4:$A:7107" | grep -qx hi')"
 server iperf3 iperf3 5201 'iperf3 -s' \
 	'for how in "" -R "-u -b 20M" "--bidir -P 4"; do iperf3 -c "$A" -t 1 $how; done'
 server sshd sshd 2222 'mkdir -p /run/sshd; ssh-keygen -q -t ed25519 -N "" -f hk; /usr/sbin/sshd -D -e -h /tmp/hk -p 2222 -o UsePAM=no' \
