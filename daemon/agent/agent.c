@@ -483,6 +483,8 @@ static int on_knobs(void *ctx, struct ipc_msg *m)
 	a->socks.congestion = (uint8_t)congestion;
 	a->port_start = IPC_BODY(m, ipc_knobs)->value[NS_KNOB_port_start];
 	a->fastopen = IPC_BODY(m, ipc_knobs)->value[NS_KNOB_tcp_fastopen];
+	a->igmp_max_msf = (uint32_t)IPC_BODY(m, ipc_knobs)->value[NS_KNOB_igmp_max_msf];
+	a->mld_max_msf = (uint32_t)IPC_BODY(m, ipc_knobs)->value[NS_KNOB_mld_max_msf];
 	return 0;
 }
 

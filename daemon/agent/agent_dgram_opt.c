@@ -11,132 +11,21 @@
 
 #include <netinet/in.h>
 #include <netinet/udp.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
-static void addr6_from(struct ns_addr *to, const struct in6_addr *from)
-{
-	memcpy(to->b, from, sizeof(to->b));
-}
-
-/* struct ip_mreq or ip_mreqn */
-static bool parse_mreq(const uint8_t *val, int len, struct ipc_dgram_group *g)
-{
-	struct ip_mreqn m = { 0 };
-
-	if (len < (int)sizeof(struct ip_mreq))
-		return false;
-	memcpy(&m, val, len < (int)sizeof(m) ? sizeof(struct ip_mreq) : sizeof(m));
-	g->group = ns_addr_v4(ntohl(m.imr_multiaddr.s_addr));
-	g->local = ns_addr_v4(ntohl(m.imr_address.s_addr));
-	g->ifindex = (uint32_t)m.imr_ifindex;
-	return true;
-}
-
-/* likewise, or an address alone */
-static bool parse_mreq_if(const uint8_t *val, int len, struct ipc_dgram_group *g)
-{
-	struct in_addr in;
-
-	if (len >= (int)sizeof(struct ip_mreq))
-		return parse_mreq(val, len, g);
-	if (len < (int)sizeof(in))
-		return false;
-	memcpy(&in, val, sizeof(in));
-	g->local = ns_addr_v4(ntohl(in.s_addr));
-	return true;
-}
-
-static bool parse_group_req(const uint8_t *val, int len, struct ipc_dgram_group *g)
-{
-	struct sockaddr_in sin;
-	struct group_req q;
-
-	if (len < (int)sizeof(q))
-		return false;
-	memcpy(&q, val, sizeof(q));
-	memcpy(&sin, &q.gr_group, sizeof(sin));
-	g->ifindex = q.gr_interface;
-	g->group = ns_addr_v4(ntohl(sin.sin_addr.s_addr));
-	return sin.sin_family == AF_INET;
-}
-
-static bool parse_mreq6(const uint8_t *val, int len, struct ipc_dgram_group *g)
-{
-	struct ipv6_mreq m;
-
-	if (len < (int)sizeof(m))
-		return false;
-	memcpy(&m, val, sizeof(m));
-	addr6_from(&g->group, &m.ipv6mr_multiaddr);
-	g->ifindex = m.ipv6mr_interface;
-	/* linux ipv6_sock_mc_join(): of IPv4 it is none */
-	return !ns_addr_is_v4(&g->group);
-}
-
-static bool parse_group_req6(const uint8_t *val, int len, struct ipc_dgram_group *g)
-{
-	struct sockaddr_in6 sin6;
-	struct group_req q;
-
-	if (len < (int)sizeof(q))
-		return false;
-	memcpy(&q, val, sizeof(q));
-	memcpy(&sin6, &q.gr_group, sizeof(sin6));
-	g->ifindex = q.gr_interface;
-	addr6_from(&g->group, &sin6.sin6_addr);
-	return sin6.sin6_family == AF_INET6 && !ns_addr_is_v4(&g->group);
-}
-
-static bool parse_if6(const uint8_t *val, int len, struct ipc_dgram_group *g)
-{
-	int32_t ifindex;
-
-	if (len < (int)sizeof(ifindex))
-		return false;
-	memcpy(&ifindex, val, sizeof(ifindex));
-	g->ifindex = (uint32_t)ifindex;
-	return ifindex >= 0;
-}
-
-/** struct group_opt - options that name a group or a link */
-static const struct group_opt {
-	int level, name;
-	enum ipc_group_what what;
-	/** Return: false: too short, or of another family */
-	bool (*parse)(const uint8_t *val, int len, struct ipc_dgram_group *g);
-} group_opts[] = {
-	{ IPPROTO_IP, IP_ADD_MEMBERSHIP, IPC_GROUP_JOIN, parse_mreq },
-	{ IPPROTO_IP, IP_DROP_MEMBERSHIP, IPC_GROUP_LEAVE, parse_mreq },
-	{ IPPROTO_IP, MCAST_JOIN_GROUP, IPC_GROUP_JOIN, parse_group_req },
-	{ IPPROTO_IP, MCAST_LEAVE_GROUP, IPC_GROUP_LEAVE, parse_group_req },
-	{ IPPROTO_IP, IP_MULTICAST_IF, IPC_GROUP_IF, parse_mreq_if },
-	{ IPPROTO_IPV6, IPV6_JOIN_GROUP, IPC_GROUP_JOIN, parse_mreq6 },
-	{ IPPROTO_IPV6, IPV6_LEAVE_GROUP, IPC_GROUP_LEAVE, parse_mreq6 },
-	{ IPPROTO_IPV6, MCAST_JOIN_GROUP, IPC_GROUP_JOIN, parse_group_req6 },
-	{ IPPROTO_IPV6, MCAST_LEAVE_GROUP, IPC_GROUP_LEAVE, parse_group_req6 },
-	{ IPPROTO_IPV6, IPV6_MULTICAST_IF, IPC_GROUP_IF, parse_if6 },
-};
-
-static const struct group_opt *group_opt_find(const struct asock *s, int level, int name)
-{
-	for (size_t i = 0; i < NS_ARRAY_LEN(group_opts); i++)
-		if (group_opts[i].level == level && group_opts[i].name == name &&
-		    (level == IPPROTO_IP || s->family == AF_INET6))
-			return &group_opts[i];
-	return NULL;
-}
+#include "daemon/agent/agent_group.h"
 
 static int64_t set_group(struct agent *a, struct call *c, struct asock *s,
 			 const struct group_opt *o, const uint8_t *val, int len)
 {
-	struct ipc_dgram_group g = { .sock = s->handle, .what = o->what };
+	struct ipc_dgram_group g = { .sock = s->handle };
 	struct held *h;
+	int r = group_opt_parse(o, val, (size_t)len, &g);
 
-	g.group = g.local =
-		o->level == IPPROTO_IP ? ns_addr_v4(INADDR_ANY) : (struct ns_addr){ { 0 } };
-	if (!o->parse(val, len, &g))
-		return -EINVAL;
+	if (r < 0)
+		return r;
 	h = dgram_ask(a, c, s);
 	if (!h)
 		return -ENOBUFS;
@@ -147,6 +36,96 @@ static int64_t set_group(struct agent *a, struct call *c, struct asock *s,
 	g.token = h->token;
 	agent_send(a, IPC_DGRAM_GROUP, &g);
 	return CALL_LATER;
+}
+
+/** ask_filter() - set it or ask for it, when its value was read. Return: as a handler */
+static int64_t ask_filter(struct agent *a, struct call *c, struct asock *s,
+			  struct ipc_dgram_filter *f, uint32_t room)
+{
+	struct held *h = dgram_ask(a, c, s);
+
+	if (!h)
+		return -ENOBUFS;
+	h->level = call_arg_int(c, 1);
+	h->name = call_arg_int(c, 2);
+	h->asked_len = room;
+	f->sock = s->handle;
+	f->token = h->token;
+	agent_send(a, IPC_DGRAM_FILTER, f);
+	return CALL_LATER;
+}
+
+static int64_t set_filter(struct agent *a, struct call *c, struct asock *s,
+			  const struct filter_opt *o)
+{
+	struct args_mem mem = call_mem(c);
+	struct ipc_dgram_filter f = { .is_set = 1 };
+	uint8_t *val = malloc(GROUP_VALUE_MAX);
+	int r;
+
+	if (!val)
+		return -ENOBUFS;
+	r = args_opt_in(&mem, c->args[3], c->args[4], val, GROUP_VALUE_MAX);
+	if (r >= 0)
+		r = filter_opt_parse(o, val, (size_t)r,
+				     o->level == IPPROTO_IP ? a->igmp_max_msf : a->mld_max_msf, &f);
+	free(val);
+	return r < 0 ? r : ask_filter(a, c, s, &f, 0);
+}
+
+/* The program's buffer says of which group, and how many sources there is room for. */
+static int64_t get_filter(struct agent *a, struct call *c, struct asock *s,
+			  const struct filter_opt *o)
+{
+	struct args_mem mem = call_mem(c);
+	struct ipc_dgram_filter f = { 0 };
+	uint8_t head[AOPT_VALUE_MAX];
+	uint32_t room;
+	int r = args_opt_len_in(&mem, c->args[4]);
+
+	if (r < 0)
+		return r;
+	r = args_opt_in(&mem, c->args[3], (uint32_t)r, head, o->head_len);
+	if (r >= 0)
+		r = filter_opt_parse(o, head, (size_t)r, UINT32_MAX, &f);
+	if (r < 0)
+		return r;
+	memcpy(&room, head + o->mode_off + sizeof(uint32_t), sizeof(room));
+	return ask_filter(a, c, s, &f, room);
+}
+
+/** filter_answer() - linux v6.1 ip_mc_msfget(), ip_mc_gsfget(), ip6_mc_msfget() */
+static int filter_answer(struct call *c, const struct held *h, const struct ipc_dgram_filter_r *b)
+{
+	const struct filter_opt *o = filter_opt_find(AF_INET6, h->level, h->name);
+	struct args_mem mem = call_mem(c);
+	uint32_t mode[2] = { b->is_exclude ? MCAST_EXCLUDE : MCAST_INCLUDE, b->cnt };
+	uint32_t cnt = b->cnt < h->asked_len ? b->cnt : h->asked_len;
+	uint8_t *val = malloc(GROUP_VALUE_MAX);
+	int32_t len;
+	int r = 0;
+
+	if (!val)
+		return -ENOBUFS;
+	len = (int32_t)(o->head_len + filter_opt_sources(o, b->source, cnt, val));
+	if (mem.write(mem.ctx, c->args[4], &len, sizeof(len)) < 0 ||
+	    mem.write(mem.ctx, c->args[3] + o->mode_off, mode, sizeof(mode)) < 0 ||
+	    (cnt &&
+	     mem.write(mem.ctx, c->args[3] + o->head_len, val, (size_t)len - o->head_len) < 0))
+		r = -EFAULT;
+	free(val);
+	return r;
+}
+
+int dgram_on_filter(void *ctx, struct ipc_msg *m)
+{
+	struct agent *a = ctx;
+	const struct ipc_dgram_filter_r *b = IPC_BODY(m, ipc_dgram_filter_r);
+	struct held h;
+
+	if (query_take(a, b->token, &h))
+		call_answer(a, &h.call, b->err < 0 ? b->err : filter_answer(&h.call, &h, b));
+	return 0;
 }
 
 /** wants_info() - options that need to know more of a datagram than its payload */
@@ -215,10 +194,13 @@ int64_t dgram_setsockopt(struct agent *a, struct call *c, struct asock *s, int f
 {
 	struct args_mem mem = call_mem(c);
 	int level = call_arg_int(c, 1), name = call_arg_int(c, 2), len;
-	const struct group_opt *o = group_opt_find(s, level, name);
+	const struct group_opt *o = group_opt_find(s->family, level, name);
+	const struct filter_opt *f = filter_opt_find(s->family, level, name);
 	uint8_t val[AOPT_VALUE_MAX];
 	int64_t r;
 
+	if (f)
+		return set_filter(a, c, s, f);
 	len = args_opt_in(&mem, c->args[3], c->args[4], val, sizeof(val));
 	if (len < 0)
 		return len;
@@ -246,8 +228,13 @@ int64_t dgram_getsockopt(struct agent *a, struct call *c, struct asock *s, int f
 	struct args_mem mem = call_mem(c);
 	struct in_addr in = { .s_addr = htonl(ns_addr_to_v4(&s->dg->mcast_if)) };
 	int level = call_arg_int(c, 1), name = call_arg_int(c, 2), room;
+	const struct filter_opt *f = filter_opt_find(s->family, level, name);
 	const void *val = &in;
 
+	if (level == IPPROTO_IPV6 && s->family == AF_INET) /* linux do_ip_getsockopt() */
+		return -EOPNOTSUPP;
+	if (f)
+		return get_filter(a, c, s, f);
 	if (level == IPPROTO_IPV6 && name == IPV6_MULTICAST_IF && s->family == AF_INET6)
 		val = &s->dg->mcast_ifindex6;
 	else if (level != IPPROTO_IP || name != IP_MULTICAST_IF)

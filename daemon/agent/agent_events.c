@@ -394,8 +394,7 @@ static int on_closed(void *ctx, struct ipc_msg *m)
 	return 0;
 }
 
-/** query_take() - the call that asked with @token */
-static bool query_take(struct agent *a, uint32_t token, struct held *ret_held)
+bool query_take(struct agent *a, uint32_t token, struct held *ret_held)
 {
 	list_for_each (it, &a->held) {
 		struct held *h = list_entry(it, struct held, all_node);
@@ -471,12 +470,19 @@ static int on_getinfo_r(void *ctx, struct ipc_msg *m)
 }
 
 const ipc_handler_fn agent_worker_handlers[IPC_TYPE_COUNT] = {
-	[IPC_BIND_R] = on_bind_r,         [IPC_LISTEN_R] = on_listen_r,
-	[IPC_CONNECT_R] = on_connect_r,   [IPC_CONNECTED] = on_connected,
-	[IPC_FAILED] = on_failed,         [IPC_ACCEPTABLE] = on_acceptable,
-	[IPC_DETACHED] = on_detached,     [IPC_CLOSED] = on_closed,
-	[IPC_GETOPT_R] = on_getopt_r,     [IPC_GETINFO_R] = on_getinfo_r,
-	[IPC_DGRAM_INFO] = dgram_on_info, [IPC_DGRAM_ERR] = dgram_on_err,
+	[IPC_BIND_R] = on_bind_r,
+	[IPC_LISTEN_R] = on_listen_r,
+	[IPC_CONNECT_R] = on_connect_r,
+	[IPC_CONNECTED] = on_connected,
+	[IPC_FAILED] = on_failed,
+	[IPC_ACCEPTABLE] = on_acceptable,
+	[IPC_DETACHED] = on_detached,
+	[IPC_CLOSED] = on_closed,
+	[IPC_GETOPT_R] = on_getopt_r,
+	[IPC_GETINFO_R] = on_getinfo_r,
+	[IPC_DGRAM_INFO] = dgram_on_info,
+	[IPC_DGRAM_ERR] = dgram_on_err,
+	[IPC_DGRAM_FILTER_R] = dgram_on_filter,
 	[IPC_URGENT_IN] = urgent_on_in,
 };
 

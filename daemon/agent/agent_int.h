@@ -136,6 +136,8 @@ struct agent {
 	struct agent_userns
 		userns[AGENT_USERNS_MAX]; /* the network namespace's owner, and those above */
 	uint32_t userns_cnt;              /* 0: not known */
+	uint32_t igmp_max_msf;            /* net.ipv4.igmp_max_msf */
+	uint32_t mld_max_msf;             /* net.ipv6.mld_max_msf */
 	int32_t port_start;               /* net.ipv4.ip_unprivileged_port_start */
 	int32_t fastopen;                 /* net.ipv4.tcp_fastopen */
 	int dgram_fd; /* channel of datagrams to the worker; -1 while it is down */
@@ -362,6 +364,10 @@ bool dgram_is_unconnect(const struct asock *s);
 /** dgram_worker_handlers: DGRAM_INFO, DGRAM_ERR */
 int dgram_on_info(void *ctx, struct ipc_msg *m);
 int dgram_on_err(void *ctx, struct ipc_msg *m);
+/** dgram_on_filter() - DGRAM_FILTER_R */
+int dgram_on_filter(void *ctx, struct ipc_msg *m);
+/** query_take() - the call that asked with @token, which is the caller's to answer */
+bool query_take(struct agent *a, uint32_t token, struct held *ret_held);
 
 /* ---- agent_urgent.c ---- */
 

@@ -271,6 +271,21 @@ static bool check_dgram_group(const void *body)
 	return is_socket(b->sock) && b->what < IPC_GROUP_WHAT_COUNT;
 }
 
+static bool check_dgram_filter(const void *body)
+{
+	const struct ipc_dgram_filter *b = body;
+
+	return is_socket(b->sock) && b->cnt <= NS_FILTER_MAX && b->is_set <= 1 &&
+	       b->is_exclude <= 1 && b->is_exact <= 1;
+}
+
+static bool check_dgram_filter_r(const void *body)
+{
+	const struct ipc_dgram_filter_r *b = body;
+
+	return b->cnt <= NS_FILTER_MAX && b->is_exclude <= 1;
+}
+
 static bool check_dgram_info(const void *body)
 {
 	const struct ipc_dgram_info *b = body;

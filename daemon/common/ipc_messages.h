@@ -323,11 +323,9 @@ struct ipc_dgram_frame {
 	struct ipc_dgram_to to;
 };
 
-/** enum ipc_group_what - what DGRAM_GROUP asks for */
+/** enum ipc_group_what - what DGRAM_GROUP asks for, besides enum ns_group_what */
 enum ipc_group_what {
-	IPC_GROUP_JOIN,
-	IPC_GROUP_LEAVE,
-	IPC_GROUP_IF, /* IP_MULTICAST_IF: @group is not looked at */
+	IPC_GROUP_IF = NS_GROUP_WHAT_COUNT, /* IP_MULTICAST_IF: @group is not looked at */
 	IPC_GROUP_WHAT_COUNT
 };
 
@@ -335,9 +333,30 @@ enum ipc_group_what {
 struct ipc_dgram_group {
 	uint32_t sock;  /* S */
 	uint32_t token; /* returned in the answer */
-	uint32_t what;  /* enum ipc_group_what */
+	uint32_t what;  /* enum ns_group_what, ipc_group_what */
 	uint32_t ifindex;
+	struct ns_addr group, local, source;
+};
+
+/** struct ipc_dgram_filter - agent -> worker: set it, answered by GETOPT_R, or tell it, by DGRAM_FILTER_R */
+struct ipc_dgram_filter {
+	uint32_t sock;  /* S */
+	uint32_t token; /* returned in the answer */
+	uint32_t ifindex;
+	uint32_t cnt;                         /* sources */
+	uint8_t is_set, is_exclude, is_exact; /* 0, 1 */
+	uint8_t reserved[5];
 	struct ns_addr group, local;
+	struct ns_addr source[NS_FILTER_MAX];
+};
+
+/** struct ipc_dgram_filter_r - worker -> agent */
+struct ipc_dgram_filter_r {
+	uint32_t token;
+	int32_t err;         /* 0 or negative errno */
+	uint32_t is_exclude; /* 0, 1 */
+	uint32_t cnt;        /* sources */
+	struct ns_addr source[NS_FILTER_MAX];
 };
 
 /** struct ipc_dgram_row - what the program may ask of a datagram in its pair */

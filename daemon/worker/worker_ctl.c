@@ -304,6 +304,9 @@ static int on_dgram_group(void *ctx, struct ipc_msg *m)
 {
 	struct worker *w = ctx;
 	const struct ipc_dgram_group *b = IPC_BODY(m, ipc_dgram_group);
+	const struct ns_group_req q = {
+		.group = b->group, .local = b->local, .source = b->source, .ifindex = b->ifindex
+	};
 	struct wsock *s = wsock_find(w, b->sock);
 	int r = -EBADF;
 
@@ -311,12 +314,37 @@ static int on_dgram_group(void *ctx, struct ipc_msg *m)
 	if (s && b->what == IPC_GROUP_IF)
 		r = ns_dgram_multicast_if(w->stack, s->sock, &b->local, b->ifindex);
 	else if (s)
-		r = ns_dgram_group(w->stack, s->sock,
-				   b->what == IPC_GROUP_JOIN ? NS_GROUP_JOIN : NS_GROUP_LEAVE,
-				   &(struct ns_group_req){ .group = b->group,
-							   .local = b->local,
-							   .ifindex = b->ifindex });
+		r = ns_dgram_group(w->stack, s->sock, (enum ns_group_what)b->what, &q);
 	answer_token(w, b->token, r);
+	return 0;
+}
+
+static int on_dgram_filter(void *ctx, struct ipc_msg *m)
+{
+	struct worker *w = ctx;
+	const struct ipc_dgram_filter *b = IPC_BODY(m, ipc_dgram_filter);
+	const struct ns_group_req q = {
+		.group = b->group, .local = b->local, .ifindex = b->ifindex, .is_exact = b->is_exact
+	};
+	struct ns_filter f = { .is_exclude = b->is_exclude, .cnt = b->cnt };
+	struct ipc_dgram_filter_r res = { .token = b->token, .err = -EBADF };
+	struct wsock *s = wsock_find(w, b->sock);
+
+	worker_begin_turn(w);
+	if (b->is_set) {
+		memcpy(f.source, b->source, b->cnt * sizeof(f.source[0]));
+		answer_token(w, b->token,
+			     s ? ns_dgram_set_filter(w->stack, s->sock, &q, &f) : -EBADF);
+		return 0;
+	}
+	if (s)
+		res.err = ns_dgram_get_filter(w->stack, s->sock, &q, &f);
+	if (res.err == 0) {
+		res.is_exclude = f.is_exclude;
+		res.cnt = f.cnt;
+		memcpy(res.source, f.source, f.cnt * sizeof(f.source[0]));
+	}
+	worker_tell(w, IPC_DGRAM_FILTER_R, &res);
 	return 0;
 }
 
@@ -371,6 +399,7 @@ const ipc_handler_fn worker_agent_handlers[IPC_TYPE_COUNT] = {
 	[IPC_DGRAM_UNCONNECT] = on_dgram_unconnect,
 	[IPC_DGRAM_CHECK] = on_dgram_check,
 	[IPC_DGRAM_GROUP] = on_dgram_group,
+	[IPC_DGRAM_FILTER] = on_dgram_filter,
 };
 
 /* ---- the monitor ---- */

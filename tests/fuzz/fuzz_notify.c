@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include "daemon/agent/agent_args.h"
+#include "daemon/agent/agent_group.h"
 #include "fuzz/fuzz.h"
 
 enum {
@@ -53,6 +54,39 @@ static uint64_t pointer(struct input *in)
 	return (uint64_t)input_u32(in) << 32 | input_u32(in);
 }
 
+/* The value of an option that names a group, set, and its beginning, for a filter that is to be told. */
+static void group_value(struct input *in, const struct args_mem *mem, uint64_t p)
+{
+	static const int names[] = { 20, 21, 29, 32, 35, 36, 37, 38, 39,
+				     40, 41, 42, 43, 44, 45, 46, 47, 48 };
+	static uint8_t val[GROUP_VALUE_MAX], told[GROUP_VALUE_MAX];
+	static struct ipc_dgram_filter f;
+	uint8_t how = input_u8(in);
+	int level = how & 1 ? 41 : 0, name = names[(how >> 1) % NS_ARRAY_LEN(names)];
+	uint32_t max = how & 0x80 ? UINT32_MAX : input_u16(in);
+	const struct group_opt *o = group_opt_find(AF_INET6, level, name);
+	const struct filter_opt *fo = filter_opt_find(AF_INET6, level, name);
+	struct ipc_dgram_group g = { .sock = 1 };
+	int len = args_opt_in(mem, p, input_u16(in), val, sizeof(val)), r;
+
+	must_hold(!o || !fo);
+	if (len < 0)
+		return;
+	if (o) {
+		r = group_opt_parse(o, val, (size_t)len, &g);
+		must_hold(r == 0 || r == -EINVAL || r == -EADDRNOTAVAIL);
+		must_hold(g.what < IPC_GROUP_WHAT_COUNT);
+	}
+	if (fo) {
+		f = (struct ipc_dgram_filter){ .sock = 1 };
+		r = filter_opt_parse(fo, val, (size_t)len, max, &f);
+		must_hold(r == 0 || r == -EINVAL || r == -EADDRNOTAVAIL || r == -ENOBUFS);
+		must_hold(f.cnt <= NS_FILTER_MAX && f.cnt <= max);
+		must_hold(filter_opt_sources(fo, f.source, f.cnt, told) <=
+			  sizeof(told) - fo->head_len);
+	}
+}
+
 static void one(struct input *in, const struct args_mem *mem)
 {
 	uint8_t op = input_u8(in), buf[256], room[ARGS_SOCKADDR_MAX + 64];
@@ -63,6 +97,10 @@ static void one(struct input *in, const struct args_mem *mem)
 	struct ns_endpoint ep = { ns_addr_v4(0x0a000001), 80 };
 	uint64_t p = pointer(in), q = pointer(in);
 
+	if ((op & 0x87) == 0x87) {
+		group_value(in, mem, p);
+		return;
+	}
 	switch (op & 7) {
 	case 0:
 	case 1:

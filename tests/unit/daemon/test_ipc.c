@@ -244,6 +244,13 @@ START_TEST(fields_out_of_range_are_refused)
 	refuse(IPC_DGRAM_GROUP,
 	       &(struct ipc_dgram_group){ .sock = 1, .what = IPC_GROUP_WHAT_COUNT }, 0, IPC_AGENT,
 	       IPC_WORKER);
+	refuse(IPC_DGRAM_FILTER, &(struct ipc_dgram_filter){ .sock = 1, .cnt = NS_FILTER_MAX + 1 },
+	       0, IPC_AGENT, IPC_WORKER);
+	refuse(IPC_DGRAM_FILTER, &(struct ipc_dgram_filter){ .sock = 1, .is_exact = 2 }, 0,
+	       IPC_AGENT, IPC_WORKER);
+	refuse(IPC_DGRAM_FILTER, &(struct ipc_dgram_filter){ .sock = 0 }, 0, IPC_AGENT, IPC_WORKER);
+	refuse(IPC_DGRAM_FILTER_R, &(struct ipc_dgram_filter_r){ .cnt = NS_FILTER_MAX + 1 }, 0,
+	       IPC_WORKER, IPC_AGENT);
 	refuse(IPC_DGRAM_CHECK, &(struct ipc_dgram_check){ .sock = 1, .to.ttl = 256 }, 0, IPC_AGENT,
 	       IPC_WORKER);
 	ck_assert(!ipc_dgram_frame_check(&(struct ipc_dgram_frame){ .sock = 1, .to.has_to = 2 }));
