@@ -290,6 +290,8 @@ static void talk_filter(struct input *in, ns_sock sock)
 				  .ifindex = how & 0x20 ? 2 : 0,
 				  .is_exact = how & 0x40 };
 
+	if (ns_addr_is_v4(&q.group) && ns_addr_is_multicast(&q.group))
+		q.group.b[15] = 2; /* of what everybody is in nothing is told */
 	if (which & 0x40)
 		q.source.b[15] = input_u8(in);
 	if (which & 0x80) {
@@ -318,10 +320,13 @@ void frame_open_dgram(uint32_t i)
 	int r = i < 2 ? ns_dgram_open(s, &board.dgram[i])
 		      : ns_ping_open(s, i == 3, &board.dgram[i]);
 
-	if (r)
+	if (r) {
 		board.dgram[i] = 0;
-	else
-		(void)!ns_sock_bind(s, board.dgram[i], &at[i]);
+		return;
+	}
+	if (i == 1) /* of both families */
+		must_hold(ns_sock_setopt(s, board.dgram[i], NS_SO_V6ONLY, 0) == 0);
+	(void)!ns_sock_bind(s, board.dgram[i], &at[i]);
 }
 
 static void call_talk(struct input *in)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* frame_wire.c - fuzz_frame: what the peer sends, and what it learns from what it gets */
+#include "base/byteorder.h"
 #include "buf/pkt.h"
 #include "fuzz/frame_fuzz.h"
+#include "wire/csum.h"
 #include "wire/vnet.h"
 
 enum {
@@ -374,7 +376,54 @@ static void step_datagram(struct input *in)
 	inject(how & 1);
 }
 
-/* Datagrams of both families for all sockets, echo replies among them. */
+/* A query of groups from a router of the link: IGMP or MLD, of old versions without what is behind the group. */
+static void step_query(struct input *in, uint8_t how)
+{
+	static uint8_t b[1500];
+	static const uint8_t alert4[4] = { 0x94, 4 }, alert6[8] = { 58, 0, 5, 2, 0, 0, 1 };
+	uint8_t code = input_u8(in), qrv = input_u8(in), interval = input_u8(in);
+	uint32_t cnt = input_u8(in), said = how & 8 ? cnt + 1 : cnt, addr = how & 1 ? 16 : 4;
+	uint32_t at = how & 1 ? 8 : 0, len = at + (how & 1 ? 24 : 8);
+	struct way w = rp_way(0, 0);
+	struct ip6_in ip = { .hop_limit = 1, .src = { 0xfe, 0x80, [15] = 1 } };
+
+	memset(b, 0, sizeof(b));
+	if (how & 1)
+		memcpy(b, alert6, sizeof(alert6));
+	b[at] = how & 1 ? 130 : 0x11;
+	b[at + (how & 1 ? 4 : 1)] = code;
+	if (how & 2) /* of one group */
+		memcpy(b + len - addr, how & 1 ? group6.b : (const uint8_t *)"\xe0\0\0\2", addr);
+	if (how & 4) {
+		b[len++] = qrv;
+		b[len++] = interval;
+		b[len++] = (uint8_t)(said >> 8);
+		b[len++] = (uint8_t)said;
+		for (uint32_t i = 0; i < cnt && len + addr <= sizeof(b); i++, len += addr) {
+			memcpy(b + len, how & 1 ? peer6.b : (const uint8_t *)"\12\0\0\1", addr);
+			b[len + addr - 1] = (uint8_t)(i + (how >> 4));
+		}
+	}
+	if (how & 1) {
+		uint32_t sum;
+
+		memcpy(ip.dst, how & 2 ? group6.b : (const uint8_t[16]){ 0xff, 2, [15] = 1 }, 16);
+		sum = csum_add(0, ip.src, 32) + len - at + 58;
+		sum = csum_add(sum, b + at, len - at);
+		*(struct be16 *)(void *)(b + at + 2) = be16(csum_finish(sum));
+		frame_ip6(&f, &w, &ip, b, len);
+		f.b[20] = 0; /* hop-by-hop */
+	} else {
+		*(struct be16 *)(void *)(b + 2) = be16(csum_finish(csum_add(0, b, len)));
+		w.dst = 0xe0000001;
+		frame_ip4(&f, &w,
+			  &(struct ip4_in){ .proto = 2, .ttl = 1, .opt = alert4, .opt_len = 4 }, b,
+			  len);
+	}
+	rp_inject(&board.rp, &f);
+}
+
+/* Datagrams of both families for all sockets, echo replies among them; queries of groups. */
 static void step_hear(struct input *in)
 {
 	static const uint8_t all_nodes[16] = { 0xff, 2, [15] = 1 };
@@ -382,8 +431,14 @@ static void step_hear(struct input *in)
 	struct way w = rp_way(4000, (how & 0x20 ? DNS : DNS + 1));
 	struct ip6_in ip = { .tclass = tos };
 	size_t len;
-	const uint8_t *data = input_take(in, input_u8(in), &len);
+	const uint8_t *data;
 	uint32_t id = (uint32_t)ECHO_ID << 16 | (how & 0x20);
+
+	if (how & 0x40) {
+		step_query(in, how & 0x80 ? tos | 4 : tos);
+		return;
+	}
+	data = input_take(in, input_u8(in), &len);
 
 	memcpy(ip.src, peer6.b, 16);
 	memcpy(ip.dst,

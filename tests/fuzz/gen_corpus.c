@@ -411,6 +411,40 @@ static void frames_of_datagrams(void)
 	save("frame", "datagrams");
 }
 
+/* Filters of both families, and queries of all kinds about them. */
+static void frames_of_filters(void)
+{
+	put8(0x80);
+	put8(0xc0);
+	for (uint8_t v6 = 0; v6 < 2; v6++) {
+		uint8_t group = 0x24 | v6, one = v6, other = v6 | 0x40;
+
+		/* the calls of source filters: 61 << 2 | socket */
+		STEP(OP_TALK, 61 << 2 | 1, group, 0x80 | NS_GROUP_JOIN_SOURCE << 3 | one);
+		STEP(OP_TIME, 0, 0);
+		STEP(OP_TALK, 61 << 2 | 1, group, 0x80 | NS_GROUP_JOIN_SOURCE << 3 | other, 7);
+		STEP(OP_HEAR, 0x40, 4 | v6, 10, 2, 125, 0);     /* all */
+		STEP(OP_HEAR, 0x40, 6 | v6, 10, 2, 125, 0);     /* the group */
+		STEP(OP_HEAR, 0x40, 6 | v6, 10, 3, 0x8f, 3);    /* sources of it */
+		STEP(OP_HEAR, 0x40, 0x16 | v6, 10, 3, 20, 100); /* others */
+		STEP(OP_TIME, 4, 0);
+		STEP(OP_TALK, 61 << 2 | 1, 0x80 | group, 7, v6 ? 64 : 10); /* EXCLUDE */
+		STEP(OP_TALK, 61 << 2 | 1, group, 0xff & one, 240);
+		STEP(OP_HEAR, 0x40, 6 | v6, 0, 2, 125, 90);
+		STEP(OP_TIME, 4, 0);
+		STEP(OP_TALK, 61 << 2 | 1, 0x80 | group, one, 1);
+		STEP(OP_HEAR, v6 ? 8 : 0xb, 0, 2, 1, 2);
+		STEP(OP_HEAR, 0x40, v6, 10, 0, 0, 0); /* of an old router */
+		STEP(OP_TALK, 61 << 2 | 1, group, 0x80 | NS_GROUP_BLOCK_SOURCE << 3 | other, 9);
+		STEP(OP_HEAR, 0x40, 0xe | v6, 10, 0, 0, 4); /* more than there are */
+		STEP(OP_TIME, 0x81, 0);
+		STEP(OP_TALK, 61 << 2 | 1, group, 0x80 | NS_GROUP_LEAVE << 3);
+		STEP(OP_TALK, 61 << 2 | 1, 0x80 | group, 0xff & one, 5);
+	}
+	STEP(OP_TIME, 4, 0);
+	save("frame", "filters");
+}
+
 static void frames_of_marks(void)
 {
 	put8(0);
@@ -624,6 +658,24 @@ static void arguments(void)
 		put8(64);
 	}
 	save("notify", "calls");
+	/* options of groups: a filter of two sources, that of IPv4 by itself, and each of the others */
+	put8(0);
+	put16(400);
+	for (uint32_t i = 0; i < 400; i++)
+		put8(i == 0 || i == 16 || i == 144 || i == 272 ? (i ? 2 : 1)
+		     : i == 8 || i == 128                      ? 2
+		     : i == 12 || i == 140                     ? 2
+		     : i == 4 || i == 20                       ? 224
+							       : 0);
+	for (uint32_t i = 0; i < 36; i++) {
+		put8(0x87);
+		put8(0);
+		put8(0);
+		put8(i);
+		put16(10);
+		put16(i < 2 ? 400 : 264);
+	}
+	save("notify", "groups");
 	put8(1);
 	put16(64);
 	for (int i = 0; i < 64; i++)
@@ -663,6 +715,7 @@ int main(int argc, char **argv)
 	frames_of_ecn();
 	frames_of_datagrams();
 	frames_of_marks();
+	frames_of_filters();
 	udp();
 	options();
 	wires();
