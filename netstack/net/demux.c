@@ -421,22 +421,23 @@ int demux_listen(struct demux *d, struct demux_bind *b)
 }
 
 /**
- * demux_share_port() - an accepted connection holds its listener's port, too
+ * demux_share_port() - an accepted connection holds its listener's port, too; TIME-WAIT the port of its connection
  * @d:		Demultiplexer
- * @b:		The connection's, not bound
- * @listener:	Whose port and ways of sharing it has
- * @local:	The connection's own end
+ * @b:		Of the one that comes, not bound
+ * @from:	Whose port and ways of sharing it has
+ * @local:	The own end of the one that comes
  *
  * linux __inet_inherit_port(): nobody binds to the port without SO_REUSEADDR while it is there.
  */
-void demux_share_port(struct demux *d, struct demux_bind *b, const struct demux_bind *listener,
+void demux_share_port(struct demux *d, struct demux_bind *b, const struct demux_bind *from,
 		      const struct ns_endpoint *local)
 {
-	b->reuseaddr = listener->reuseaddr;
-	b->reuseport = listener->reuseport;
-	b->is_v6 = listener->is_v6;
-	b->is_v6only = listener->is_v6only;
-	b->ifindex = listener->ifindex;
+	b->reuseaddr = from->reuseaddr;
+	b->reuseport = from->reuseport;
+	b->is_v6 = from->is_v6;
+	b->is_v6only = from->is_v6only;
+	b->ifindex = from->ifindex;
+	b->is_ephemeral = from->is_ephemeral;
 	bind_add(d, b, local);
 }
 

@@ -275,7 +275,7 @@ ns_must_check int demux_bind_ephemeral(struct demux *d, struct demux_bind *b,
 				       const struct ns_endpoint *remote, uint32_t rnd);
 /** demux_listen() - mark as listening; -EADDRINUSE when another listens there without shared reuseport */
 ns_must_check int demux_listen(struct demux *d, struct demux_bind *b);
-void demux_share_port(struct demux *d, struct demux_bind *b, const struct demux_bind *listener,
+void demux_share_port(struct demux *d, struct demux_bind *b, const struct demux_bind *from,
 		      const struct ns_endpoint *local);
 void demux_unbind(struct demux *d, struct demux_bind *b);
 

@@ -293,6 +293,7 @@ struct tcp_halfopen {
 /** struct tcp_tw - TIME-WAIT */
 struct tcp_tw {
 	struct demux_conn dc;
+	struct demux_bind bind; /* the port is held as long as the four-tuple */
 	struct list node; /* in order of @expires */
 	struct mono expires;
 	struct seq snd_nxt, rcv_nxt;

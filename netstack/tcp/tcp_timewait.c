@@ -8,7 +8,8 @@
  * protocol still owes is kept in an entry of an eighth of its size: who, which sequence numbers, which
  * timestamps. It answers old segments, repeats the last ACK, and gives way to a new connection when that
  * is safe (RFC 6191, RFC 9293 MUST-13's exception): a SYN with a newer timestamp or a higher sequence number.
- * The new connection then starts beyond everything the old one sent.
+ * The new connection then starts beyond everything the old one sent. As in Linux the port is held meanwhile: nobody
+ * binds to it without SO_REUSEADDR (inet_twsk_hashdance()).
  *
  * Time: all entries live 2 MSL, so a list in order of expiry and one timer do.
  *
@@ -33,6 +34,7 @@ static struct tcp_tw *tw_of(struct list *n)
 static void tw_free(struct tcp *t, struct tcp_tw *tw)
 {
 	demux_del_conn(t->demux, &tw->dc);
+	demux_unbind(t->demux, &tw->bind);
 	list_del(&tw->node);
 	pool_put(&t->tw_pool, tw);
 }
@@ -126,6 +128,7 @@ void tcp_timewait_enter(struct tcp_conn *c, struct mono now)
 		pool_put(&t->tw_pool, tw);
 		return;
 	}
+	demux_share_port(t->demux, &tw->bind, &c->bind, &tw->dc.key.local);
 	tw_restart(t, tw, now);
 }
 

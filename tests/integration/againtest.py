@@ -7,6 +7,7 @@ Usage: againtest.py PEER, an address where udp_peer.py and selftest_peer.py run.
 import array
 import ctypes
 import fcntl
+import itertools
 import os
 import select
 import socket
@@ -280,6 +281,37 @@ def when_a_datagram_came():
                          sock.getsockopt(SOCKET, SO_TIMESTAMPING, 8)))
     with socket.socket(type=socket.SOCK_DGRAM) as sock:
         return seen, outcome(sock.setsockopt, SOCKET, SO_TIMESTAMPING, 1 << 30)
+
+
+@check
+def who_holds_a_port():
+    """A connection of a listener that is gone, then its TIME-WAIT: bind() and listen() beside them."""
+    def beside(place, port, options):
+        with socket.socket() as sock:
+            for option in options:
+                sock.setsockopt(SOCKET, option, 1)
+            return outcome(sock.bind, (place, port)) or outcome(sock.listen) or "listens"
+
+    ways = (), (socket.SO_REUSEADDR,), (socket.SO_REUSEPORT,)
+    seen = []
+    for options in ways:
+        for place in "127.0.0.1", "0.0.0.0":
+            door = socket.socket()
+            for option in options:
+                door.setsockopt(SOCKET, option, 1)
+            door.bind((place, 0))
+            door.listen()
+            port = door.getsockname()[1]
+            client = socket.create_connection(("127.0.0.1", port), PATIENCE)
+            with door, door.accept()[0] as server:
+                seen += [beside(*args) for args in itertools.product(("127.0.0.1", "0.0.0.0"), (port,), ways)]
+                door.close()
+                seen += [beside(*args) for args in
+                         itertools.product(("127.0.0.1", "0.0.0.0", "127.0.0.2"), (port,), ways)]
+                server.close()
+            client.close()
+            seen += [beside(place, port, way) for way in ways]
+    return seen
 
 
 run(sys.argv[2:])

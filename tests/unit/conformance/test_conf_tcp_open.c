@@ -754,6 +754,31 @@ START_TEST(linux_accepted_connection_holds_the_port)
 }
 END_TEST
 
+/* linux inet_twsk_hashdance(): TIME-WAIT stays among those that have the port */
+START_TEST(linux_time_wait_holds_the_port)
+{
+	struct ns_endpoint at = { ns_addr_v4(0), 81 }, elsewhere = { ns_addr_v4(0x7f000001), 81 };
+	ns_sock first = rp_listen(&rp, 81, 5), sock;
+	struct rp_conn c;
+	struct seen fin;
+
+	expect(rp_accepted(&rp, first, 81, &(struct rp_syn){ 0 }, &c));
+	ns_sock_close(rp.stack, first);
+	ns_sock_close(rp.stack, c.sock); /* we are the first */
+	rp_turn(&rp);
+	expect(rp_expect(&c, &fin) && fin.flags & FL_FIN);
+	rp_seg(&c, &(struct tcp_in){ .flags = FL_FIN | FL_ACK });
+	expect(ns_sock_open(rp.stack, &sock) == 0);
+	expect(ns_sock_bind(rp.stack, sock, &at) == -EADDRINUSE);
+	expect(ns_sock_bind(rp.stack, sock, &elsewhere) == 0);
+	ns_sock_close(rp.stack, sock);
+	expect(ns_sock_open(rp.stack, &sock) == 0);
+	rp_wait(&rp, 61 * NS_PER_SEC);
+	expect(ns_sock_bind(rp.stack, sock, &at) == 0);
+	ns_sock_close(rp.stack, sock);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("tcp_open");
@@ -789,5 +814,6 @@ int main(void)
 	tcase_add_test(tc, tcp_loop_link_carries_a_connection_and_nothing_leaves);
 	tcase_add_test(tc, rfc7323_s5_4_timestamp_clocks_differ_by_connection);
 	tcase_add_test(tc, linux_accepted_connection_holds_the_port);
+	tcase_add_test(tc, linux_time_wait_holds_the_port);
 	return conf_run(s);
 }
