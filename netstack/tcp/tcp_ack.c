@@ -187,7 +187,7 @@ static enum step ack_syn(struct tcp_arrival *a)
 	struct tcp_seg *s = a->s;
 
 	if (!seq_lt(c->snd_una, s->ack) || seq_lt(c->snd_nxt, s->ack)) {
-		tcp_reply_rst(c->t, s, a->now);
+		tcp_reply_rst(c->t, c, s, a->now);
 		a->drop = DROP_TCP_ACK;
 		return STEP_STOP;
 	}

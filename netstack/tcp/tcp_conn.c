@@ -244,7 +244,12 @@ void tcp_conn_established(struct tcp_conn *c, struct mono now)
 	c->flight_max = 0;
 	c->progress = c->data_rx_at = now;
 	c->round_edge = c->rcv_adv;
-	c->round_start = now;
+	c->round_start = c->took_at = now;
+	c->took_seq = c->rcv_nxt;
+	/* linux tcp_init_buffer_space() */
+	c->took_max = ns_min_u(ns_min_u(c->rcvbuf, c->wnd_clamp),
+			       ns_min_u((uint32_t)seq_diff(c->rcv_adv, c->rcv_nxt),
+					TCP_INIT_CWND * (uint32_t)c->adv_mss));
 	c->quick_cnt = TCP_QUICK_ACKS;
 	net_confirm(c->t->net, &c->dst, now);
 	tcp_keep_restart(c, now);

@@ -343,7 +343,7 @@ static enum drop syn_sent_input(struct tcp_conn *c, struct tcp_seg *s, struct mo
 		(s->flags & TCP_ACK) && seq_lt(c->iss, s->ack) && seq_le(s->ack, c->snd_nxt);
 
 	if ((s->flags & TCP_ACK) && !is_acked) {
-		tcp_reply_rst(c->t, s, now);
+		tcp_reply_rst(c->t, c, s, now);
 		return DROP_TCP_ACK;
 	}
 	if (s->flags & TCP_RST) {
@@ -360,7 +360,7 @@ static enum drop syn_sent_input(struct tcp_conn *c, struct tcp_seg *s, struct mo
 	/* RFC 7323 3.2: an echo that is none of ours belongs to another connection */
 	if (is_acked && s->opt.has_ts && s->opt.ts_ecr &&
 	    (int32_t)(tcp_ts_now(c->ts_off, now) - s->opt.ts_ecr) < 0) {
-		tcp_reply_rst(c->t, s, now);
+		tcp_reply_rst(c->t, c, s, now);
 		return DROP_TCP_PAWS;
 	}
 	syn_sent_syn(c, s, now);
@@ -382,7 +382,7 @@ enum drop tcp_conn_input(struct tcp_conn *c, struct tcp_seg *s, struct mono now)
 	if (c->pend)
 		tcp_user_flush(c, now);
 	if (!TCP_IN(c->state, TCPF_SYNCHRONISED | TCPF_OPENING)) {
-		tcp_reply_rst(c->t, s, now);
+		tcp_reply_rst(c->t, c, s, now);
 		tcp_conn_reap(c);
 		return DROP_TCP_NO_CONN;
 	}
@@ -418,7 +418,7 @@ enum drop tcp_conn_input(struct tcp_conn *c, struct tcp_seg *s, struct mono now)
 /* 3.10.7.1: nobody is here. */
 static enum drop nobody_input(struct tcp *t, const struct tcp_seg *s, struct mono now)
 {
-	tcp_reply_rst(t, s, now);
+	tcp_reply_rst(t, NULL, s, now);
 	return DROP_TCP_NO_CONN;
 }
 

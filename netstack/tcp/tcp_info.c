@@ -110,7 +110,7 @@ int tcp_info(void *conn, struct mono now, struct ns_tcp_info *ret_info)
 		.advmss = c->adv_mss,
 		.reordering = c->reordering,
 		.rcv_rtt_us = us_of(c->rcv_rtt_ns),
-		.rcv_space = c->rcvbuf,
+		.rcv_space = c->took_max,
 		.total_retrans = m->total_retrans,
 		.snd_wnd = c->snd_wnd,
 		.rcv_wnd = (uint32_t)seq_diff(c->rcv_adv, c->rcv_acked),

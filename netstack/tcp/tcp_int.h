@@ -362,7 +362,8 @@ int tcp_send_ack(struct tcp_conn *c, struct mono now);
 void tcp_send_rst(struct tcp_conn *c, struct mono now);
 uint16_t tcp_mss_for(const struct dst *d, const struct ns_addr *remote, uint16_t user_mss);
 void tcp_reply(struct tcp *t, struct tcp_emit *e, uint8_t tos, struct mono now);
-void tcp_reply_rst(struct tcp *t, const struct tcp_seg *s, struct mono now);
+void tcp_reply_rst(struct tcp *t, const struct tcp_conn *of, const struct tcp_seg *s,
+		   struct mono now);
 
 /* --- tcp.c --------------------------------------------------------------------------------- */
 

@@ -37,6 +37,7 @@ enum {
 	TCP_ORPHAN_RETRIES = 8,   /* linux tcp_orphan_retries() */
 	TCP_QUICK_ACKS = 16,      /* linux TCP_MAX_QUICKACKS */
 	TCP_CEP_INIT = 5,         /* packets marked CE, the first number: RFC 9768 3.2.1 */
+	TCP_INIT_CWND = 10,       /* segments: linux TCP_INIT_CWND, RFC 6928 2 */
 	TCP_OUT_BUDGET = 4, /* super-segments a connection sends before the next has its turn */
 };
 

@@ -390,7 +390,7 @@ static enum drop cookie_in(struct tcp_conn *lc, struct tcp_seg *s, struct mono n
 	syn.opt.mss = tcp_cookie_check(t, &k, syn.seq, iss, now);
 	if (!syn.opt.mss) {
 		stat_inc(tcp_stats(t), STAT_TCP_COOKIES_BAD);
-		tcp_reply_rst(t, s, now);
+		tcp_reply_rst(t, lc, s, now);
 		return DROP_TCP_NO_CONN;
 	}
 	if (is_accept_queue_full(lc->listener))
@@ -436,7 +436,7 @@ enum drop tcp_listen_input(struct tcp_conn *lc, struct tcp_seg *s, const struct 
 	if (s->flags & TCP_ACK) { /* second */
 		if (mono_lt(now, l->cookies_until) && !(s->flags & TCP_SYN))
 			return cookie_in(lc, s, now);
-		tcp_reply_rst(lc->t, s, now);
+		tcp_reply_rst(lc->t, lc, s, now);
 		return DROP_TCP_NO_CONN;
 	}
 	if (!(s->flags & TCP_SYN) || (s->flags & TCP_FIN)) /* third, fourth; SYN-FIN as Linux */
@@ -462,7 +462,7 @@ static enum drop complete(struct tcp_halfopen *h, struct tcp_seg *s, struct mono
 	if (is_accept_queue_full(l)) {
 		if (tcp_knob(tcp_of(h), NS_KNOB_tcp_abort_on_overflow)) {
 			stat_inc(tcp_stats(tcp_of(h)), STAT_TCP_OVERFLOW_RESETS);
-			tcp_reply_rst(tcp_of(h), s, now);
+			tcp_reply_rst(tcp_of(h), h->l->c, s, now);
 			halfopen_free(tcp_of(h), h);
 		}
 		return DROP_TCP_ACCEPT_QUEUE;
@@ -487,7 +487,7 @@ static enum drop complete(struct tcp_halfopen *h, struct tcp_seg *s, struct mono
 static enum drop syn_again(struct tcp_halfopen *h, const struct tcp_seg *s, struct mono now)
 {
 	if (!tcp_ecn_syn_in(tcp_of(h), s, &h->ecn)) {
-		tcp_reply_rst(tcp_of(h), s, now);
+		tcp_reply_rst(tcp_of(h), h->l->c, s, now);
 		halfopen_free(tcp_of(h), h);
 		return DROP_TCP_SYN;
 	}
@@ -544,7 +544,7 @@ enum drop tcp_halfopen_input(struct tcp *t, struct demux_conn *dc, struct tcp_se
 	if (!(s->flags & TCP_ACK))
 		return DROP_TCP_NO_ACK;
 	if (!seq_eq(s->ack, seq_add(h->iss, 1))) {
-		tcp_reply_rst(t, s, now);
+		tcp_reply_rst(t, h->l->c, s, now);
 		return DROP_TCP_ACK;
 	}
 	return complete(h, s, now);

@@ -294,10 +294,11 @@ struct tcp_halfopen {
 struct tcp_tw {
 	struct demux_conn dc;
 	struct demux_bind bind; /* the port is held as long as the four-tuple */
-	struct list node; /* in order of @expires */
+	struct list node;       /* in order of @expires */
 	struct mono expires;
 	struct seq snd_nxt, rcv_nxt;
 	uint32_t rcv_wnd; /* octets */
+	uint32_t mark, uid;
 	uint32_t ts_recent, ts_off;
 	struct mono ts_recent_at, oow_at;
 	uint8_t rcv_wscale, tos;
@@ -476,6 +477,10 @@ struct tcp_conn { /* NOLINT(clang-analyzer-optin.performance.Padding) */
 	struct seq round_edge; /* autotuning: the window's edge when the round began */
 	struct mono round_start;
 	uint64_t rcv_rtt_ns;
+	uint32_t
+		took_max; /* octets that the program took within a round trip, the most so far (linux rcvq_space) */
+	struct seq took_seq; /* what it had taken when this round began */
+	struct mono took_at;
 	uint32_t ts_recent, ts_off;
 	struct mono ts_recent_at;
 	struct list islands;

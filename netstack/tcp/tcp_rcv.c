@@ -163,6 +163,19 @@ static void autotune(struct tcp_conn *c, struct mono now)
 		c->rcvbuf = ns_min_u(c->rcvbuf * 2, max);
 }
 
+/* linux tcp_rcv_space_adjust(), at the next arrival rather than in recv(): for TCP_INFO */
+static void measure_taken(struct tcp_conn *c, struct mono now)
+{
+	uint64_t rtt = c->rcv_rtt_ns ? c->rcv_rtt_ns : c->srtt_ns;
+	struct seq taken = seq(c->rcv_nxt.v - (uint32_t)bytes_len(&c->rcvq));
+
+	if (rtt == 0 || mono_since(now, c->took_at) < rtt)
+		return;
+	c->took_max = ns_max_u(c->took_max, (uint32_t)seq_diff(taken, c->took_seq));
+	c->took_seq = taken;
+	c->took_at = now;
+}
+
 /* linux tcp_rcv_rtt_measure_ts(): a receiver that sends nothing learns the round trip from echoes */
 static void measure_rtt(struct tcp_conn *c, const struct tcp_seg *s, struct mono now)
 {
@@ -227,6 +240,7 @@ static void in_order(struct tcp_arrival *a)
 	if (had_islands)
 		c->flags |= TCP_F_ACK_NOW; /* RFC 5681 4.2: fills all or part of a gap */
 	autotune(c, a->now);
+	measure_taken(c, a->now);
 	schedule_ack(c, a->now);
 	tcp_conn_tell(c, NS_EV_IN | tcp_urg_news(c), 0);
 }
@@ -291,7 +305,7 @@ enum step tcp_text_in(struct tcp_arrival *a)
 	if (tcp_has(c, TCP_F_SHUT_RECV)) {
 		a->drop = DROP_TCP_CLOSED_DATA;
 		/* as if nobody were here: at SEG.ACK, where the peer takes it even if our FIN is still on its way */
-		tcp_reply_rst(c->t, s, a->now);
+		tcp_reply_rst(c->t, c, s, a->now);
 		tcp_conn_fail(c, -ECONNABORTED, "octets for a program that is gone");
 		return STEP_STOP;
 	}

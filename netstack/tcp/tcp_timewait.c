@@ -111,6 +111,8 @@ void tcp_timewait_enter(struct tcp_conn *c, struct mono now)
 			.snd_nxt = c->snd_nxt,
 			.rcv_nxt = c->rcv_nxt,
 			.rcv_wnd = tcp_rcv_wnd(c),
+			.mark = c->mark,
+			.uid = c->uid,
 			.ts_recent = c->ts_recent,
 			.ts_recent_at = c->ts_recent_at,
 			.ts_off = c->ts_off,
@@ -141,6 +143,9 @@ static void send_ack(struct tcp *t, const struct tcp_tw *tw, struct mono now)
 		.ack = tw->rcv_nxt,
 		.wnd = (uint16_t)ns_min_u(tw->rcv_wnd >> tw->rcv_wscale, UINT16_MAX),
 		.flags = TCP_ACK,
+		.mark = tw->mark,
+		.ifindex = tw->bind.ifindex,
+		.uid = tw->uid,
 		.opt = {
 			.has_ts = tw->has_ts,
 			.ts_val = tcp_ts_now(tw->ts_off, now),
@@ -169,7 +174,7 @@ static enum drop reopen(struct tcp *t, struct tcp_tw *tw, struct tcp_seg *s, str
 	struct demux_bind *b = demux_find_listener(t->demux, &k, s->ifindex);
 
 	if (!b) {
-		tcp_reply_rst(t, s, now);
+		tcp_reply_rst(t, NULL, s, now);
 		return DROP_TCP_NO_CONN;
 	}
 	stat_inc(tcp_stats(t), STAT_TCP_TIMEWAIT_REUSED);

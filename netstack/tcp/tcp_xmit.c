@@ -342,15 +342,23 @@ void tcp_reply(struct tcp *t, struct tcp_emit *e, uint8_t tos, struct mono now)
 /**
  * tcp_reply_rst() - RFC 9293 3.10.7.1: the answer to a segment nobody wants
  * @t:		TCP
+ * @of:		The connection or listener whose mark, link and user choose the way; NULL: there is none, and the
+ *		routes alone do (linux tcp_v4_send_reset())
  * @s:		Segment; a reset is never answered
  * @now:	Time
  */
-void tcp_reply_rst(struct tcp *t, const struct tcp_seg *s, struct mono now)
+void tcp_reply_rst(struct tcp *t, const struct tcp_conn *of, const struct tcp_seg *s,
+		   struct mono now)
 {
 	struct tcp_emit e = { .local = s->local, .remote = s->remote, .flags = TCP_RST };
 
 	if (s->flags & TCP_RST)
 		return;
+	if (of) {
+		e.mark = of->mark;
+		e.ifindex = of->bind.ifindex;
+		e.uid = of->uid;
+	}
 	if (s->flags & TCP_ACK) {
 		e.seq = s->ack;
 	} else {

@@ -196,7 +196,7 @@ struct ns_tcp_info {
 	uint32_t rto_us, ato_us, snd_mss, rcv_mss, unacked, sacked, lost, retrans, fackets;
 	bool has_ecn_seen; /* something came that could have told of congestion */
 	uint32_t last_data_sent_ms, last_data_recv_ms, last_ack_recv_ms;
-	/* rcv_ssthresh: the largest window that would be offered now; rcv_space: the buffer that tuning has come to */
+	/* rcv_ssthresh: the largest window that would be offered now; rcv_space: octets that the program took within a round trip */
 	uint32_t pmtu, rcv_ssthresh, rtt_us, rttvar_us, snd_ssthresh, snd_cwnd, advmss, reordering;
 	uint32_t rcv_rtt_us, rcv_space, total_retrans, snd_wnd, rcv_wnd, min_rtt_us, notsent_bytes;
 	uint64_t bytes_acked, bytes_received, bytes_sent, bytes_retrans;

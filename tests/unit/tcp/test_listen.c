@@ -52,13 +52,13 @@ START_TEST(linux_accept_queue_holds_one_more_than_the_backlog)
 }
 END_TEST
 
-static void ck_asked(uint32_t mark, uint32_t ifindex, uint32_t uid)
+static void ck_asked(uint16_t peer_port, uint32_t mark, uint32_t ifindex, uint32_t uid)
 {
 	ck_assert_uint_eq(t->asked.uid, uid);
 	ck_assert_uint_eq(t->asked.mark, mark);
 	ck_assert_uint_eq(t->asked.oif, ifindex);
 	ck_assert_uint_eq(t->asked.sport, RIG_PORT);
-	ck_assert_uint_eq(t->asked.dport, 1);
+	ck_assert_uint_eq(t->asked.dport, peer_port);
 	ck_assert_uint_eq(t->asked.proto, 6);
 	t->asked = (struct ns_flow){ 0 };
 }
@@ -75,10 +75,43 @@ START_TEST(linux_mark_and_link_of_a_listener_choose_the_way)
 	ck_assert_int_eq(ops->setopt(lc, NS_SO_UID, 1000), 0);
 	t->iss = 0;
 	ck_assert_int_eq(syn(1), DROP_NONE);
-	ck_asked(7, 2, 1000);
+	ck_asked(1, 7, 2, 1000);
 	forget_out(t);
 	ck_assert_int_eq(seg_in_turn(t, S(.seq = 1, .ack = 1, .peer_port = 1)), DROP_NONE);
-	ck_asked(7, 2, 1000);
+	ck_asked(1, 7, 2, 1000);
+}
+END_TEST
+
+/* linux tcp_v4_send_reset(), tcp_v4_timewait_ack(): what answers for a socket goes its way, too */
+START_TEST(linux_mark_and_link_choose_the_way_of_resets_and_of_time_wait)
+{
+	struct tcp_conn *lc;
+
+	t = rig_established(&(struct rig_opts){ 0 });
+	lc = t->lc;
+	lc->bind.ifindex = 2;
+	ck_assert_int_eq(ops->setopt(lc, NS_SO_MARK, 7), 0);
+	ck_assert_int_eq(ops->setopt(lc, NS_SO_UID, 1000), 0);
+	/* an acknowledgement of nothing, for the listener */
+	ck_assert_int_eq(seg_in_turn(t, S(.seq = 1, .ack = 1, .peer_port = 1)), DROP_TCP_NO_CONN);
+	ck_asked(1, 7, 2, 1000);
+	forget_out(t);
+	ck_assert_int_eq(ops->setopt(t->c, NS_SO_MARK, 8), 0);
+	ck_assert_int_eq(ops->setopt(t->c, NS_SO_UID, 1001), 0);
+	ops->shutdown_send(t->c);
+	turn(t);
+	seg_in_turn(t, S(.seq = 1, .ack = 2, .flags = TCP_FIN | TCP_ACK));
+	forget_out(t);
+	t->asked = (struct ns_flow){ 0 };
+	seg_in_turn(t, S(.seq = 1, .ack = 2, .flags = TCP_FIN | TCP_ACK));
+	ck_asked(RIG_PEER_PORT, 8, 0, 1001);
+	/* nobody's: the routes alone choose */
+	ops->set_user(lc, NULL);
+	ops->close(lc);
+	turn(t);
+	ck_assert_int_eq(seg_in_turn(t, S(.seq = 1, .ack = 1, .peer_port = 1)), DROP_TCP_NO_CONN);
+	ck_asked(1, 0, 0, 0);
+	t->lc = NULL;
 }
 END_TEST
 
@@ -531,6 +564,7 @@ Suite *listen_suite(void)
 	tcase_add_checked_fixture(tc, NULL, teardown);
 	tcase_add_test(tc, linux_accept_queue_holds_one_more_than_the_backlog);
 	tcase_add_test(tc, linux_mark_and_link_of_a_listener_choose_the_way);
+	tcase_add_test(tc, linux_mark_and_link_choose_the_way_of_resets_and_of_time_wait);
 	tcase_add_test(tc, linux_ack_that_finds_the_queue_full_waits);
 	tcase_add_test(tc, linux_abort_on_overflow_resets_who_finds_the_queue_full);
 	tcase_add_test(tc, rfc4987_s3_1_half_open_objects_are_bounded);

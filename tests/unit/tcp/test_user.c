@@ -282,11 +282,45 @@ START_TEST(tcp_info_says_the_largest_window_that_would_be_offered)
 	struct ns_tcp_info i;
 
 	ck_assert_int_eq(tcp_info(t->c, t->now, &i), 0);
-	ck_assert_uint_eq(i.rcv_ssthresh, i.rcv_space); /* all of the buffer */
+	ck_assert_uint_eq(i.rcv_ssthresh, conn(t)->rcvbuf);
 	ops->setopt(t->c, NS_TCP_WINDOW_CLAMP, 5000);
 	ck_assert_int_eq(tcp_info(t->c, t->now, &i), 0);
 	ck_assert_uint_eq(i.rcv_ssthresh, 5000);
-	ck_assert_uint_gt(i.rcv_space, 5000);
+}
+END_TEST
+
+static uint32_t rcv_space(void)
+{
+	struct ns_tcp_info i;
+
+	ck_assert_int_eq(tcp_info(t->c, t->now, &i), 0);
+	return i.rcv_space;
+}
+
+/* linux tcp_init_buffer_space(), tcp_rcv_space_adjust() */
+START_TEST(tcp_info_says_what_the_program_took_within_a_round_trip)
+{
+	const uint32_t first = 10 * RIG_MSS;
+	uint32_t at = 1;
+
+	ck_assert_uint_eq(rcv_space(), first);
+	conn(t)->rcv_rtt_ns = 100 * NS_PER_MS;
+	for (int i = 0; i < 20; i++, at += RIG_MSS) { /* nothing is taken */
+		after_ms(t, 10);
+		seg_in_turn(t, S(.seq = at, .ack = 1, .len = RIG_MSS));
+	}
+	ck_assert_uint_eq(rcv_space(), first);
+	after_ms(t, 100);
+	seg_in_turn(t, S(.seq = at, .ack = 1, .len = 100));
+	at += 100;
+	ck_assert_uint_eq(rig_read(t, 20 * RIG_MSS), 20 * RIG_MSS);
+	after_ms(t, 50);
+	seg_in_turn(t, S(.seq = at, .ack = 1, .len = 100)); /* half a round trip */
+	at += 100;
+	ck_assert_uint_eq(rcv_space(), first);
+	after_ms(t, 50);
+	seg_in_turn(t, S(.seq = at, .ack = 1, .len = 100));
+	ck_assert_uint_eq(rcv_space(), 20 * RIG_MSS);
 }
 END_TEST
 
@@ -377,5 +411,6 @@ Suite *user_suite(void)
 	tcase_add_test(tc, tcp_rows_show_every_kind);
 	tcase_add_test(tc, tcp_info_is_true);
 	tcase_add_test(tc, tcp_info_says_the_largest_window_that_would_be_offered);
+	tcase_add_test(tc, tcp_info_says_what_the_program_took_within_a_round_trip);
 	return s;
 }
