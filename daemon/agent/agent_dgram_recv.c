@@ -294,6 +294,26 @@ static void control_int(struct control *c, int level, int type, int value)
 	control_put(c, level, type, &value, sizeof(value));
 }
 
+/** control_dst4(), control_dst6() - whom the datagram was to, as a socket address (IP_RECVORIGDSTADDR) */
+static void control_dst4(struct control *c)
+{
+	struct sockaddr_in sin = { .sin_family = AF_INET, .sin_port = htons(in.row.to.port) };
+
+	sin.sin_addr.s_addr = htonl(ns_addr_to_v4(&in.row.to.addr));
+	control_put(c, IPPROTO_IP, IP_ORIGDSTADDR, &sin, sizeof(sin));
+}
+
+static void control_dst6(struct control *c)
+{
+	struct ns_addr to = ns_addr_zoned(in.row.to.addr, 0);
+	struct sockaddr_in6 sin6 = { .sin6_family = AF_INET6, .sin6_port = htons(in.row.to.port) };
+
+	memcpy(&sin6.sin6_addr, to.b, sizeof(sin6.sin6_addr));
+	if (ns_addr_is_link_local(&to))
+		sin6.sin6_scope_id = in.row.ifindex;
+	control_put(c, IPPROTO_IPV6, IPV6_ORIGDSTADDR, &sin6, sizeof(sin6));
+}
+
 /** control_v6() - linux ip6_datagram_recv_common_ctl(), and _specific_ctl() of a datagram of IPv6 */
 static void control_v6(struct control *c, const struct asock *s, bool is_v4)
 {
@@ -313,6 +333,8 @@ static void control_v6(struct control *c, const struct asock *s, bool is_v4)
 		control_put(c, IPPROTO_IPV6, IPV6_2292PKTINFO, &info, sizeof(info));
 	if (aopt_value(&s->opts, IPPROTO_IPV6, IPV6_2292HOPLIMIT))
 		control_int(c, IPPROTO_IPV6, IPV6_2292HOPLIMIT, in.row.ttl);
+	if (aopt_value(&s->opts, IPPROTO_IPV6, IPV6_RECVORIGDSTADDR) && !(in.flags & MSG_ERRQUEUE))
+		control_dst6(c);
 }
 
 /** control_v4() - linux ip_cmsg_recv_offset() */
@@ -332,6 +354,8 @@ static void control_v4(struct control *c, const struct asock *s)
 		control_int(c, IPPROTO_IP, IP_TTL, in.row.ttl);
 	if (aopt_value(&s->opts, IPPROTO_IP, IP_RECVTOS))
 		control_put(c, IPPROTO_IP, IP_TOS, &in.row.tos, sizeof(in.row.tos));
+	if (aopt_value(&s->opts, IPPROTO_IP, IP_RECVORIGDSTADDR) && !(in.flags & MSG_ERRQUEUE))
+		control_dst4(c);
 }
 
 /** control_ip() - what the program asked to hear of the packet */

@@ -287,6 +287,24 @@ def packet_info():
 
 
 @check
+def whom_a_datagram_was_to():
+    """IPV6_RECVORIGDSTADDR and IP_RECVORIGDSTADDR, of an IPv6 socket that hears both families."""
+    with six(options=[(74, 1)]) as server, six() as client, socket.socket(type=socket.SOCK_DGRAM) as four:
+        server.setsockopt(socket.IPPROTO_IP, 20, 1)
+        server.bind(("::", 0))
+        four.bind(("0.0.0.0", 0))
+        four.setsockopt(socket.IPPROTO_IP, 20, 1)
+        port, seen = server.getsockname()[1], [four.getsockopt(socket.IPPROTO_IP, 20), server.getsockopt(SIX, 74)]
+        for sock, to in (server, "::1"), (server, US), (server, "::ffff:127.0.0.1"), (four, "::ffff:127.0.0.2"):
+            client.sendto(b"q", (to, sock.getsockname()[1]))
+            sock.settimeout(PATIENCE)
+            for level, kind, data in sock.recvmsg(100, 512)[1]:
+                is_ours = struct.unpack("!H", data[2:4])[0] == sock.getsockname()[1]
+                seen.append((level, kind, len(data), data[:2], is_ours, data[4:]))
+        return seen
+
+
+@check
 def packet_info_from_outside():
     with connected(options=[(socket.IPV6_RECVPKTINFO, 1), (socket.IPV6_RECVHOPLIMIT, 1)]) as sock:
         sock.send(b"q")
