@@ -7,8 +7,9 @@
  * A handler returns the call's value or a negative errno at once, or holds it. What the program sees
  * of a socket between calls is the state of its pair's end, so the handlers shape that:
  *
- *   listening, connecting   stuffing: octets in the direction of the agent until poll() no longer
+ *   listening               stuffing: octets in the direction of the agent until poll() no longer
  *                           says writable (a quarter of SO_SNDBUF)
+ *   connecting              likewise until SO_SNDBUF, which is small meanwhile, is full: send() waits, or says -EAGAIN
  *   connection waiting      tokens: one octet for each, in the direction of the program, so that
  *                           poll, epoll with EPOLLET or EPOLLEXCLUSIVE count as they would natively
  *   reset                   an octet unread in our end when it is closed
@@ -87,6 +88,15 @@ void stuff(struct agent *a, struct asock *s, int program_fd)
 		return;
 	s->stuffed_len = (uint32_t)n;
 	a->stuffed_cnt++;
+}
+
+void stuff_full(struct agent *a, struct asock *s, int program_fd)
+{
+	int sndbuf = AGENT_SNDBUF_CONNECTING;
+
+	if (a->stuffed_cnt < AGENT_STUFFED_MAX)
+		(void)setsockopt(program_fd, SOL_SOCKET, SO_SNDBUF, &sndbuf, sizeof(sndbuf));
+	stuff(a, s, program_fd);
 }
 
 void unstuff(struct agent *a, struct asock *s)
@@ -692,6 +702,10 @@ int64_t call_handle(struct agent *a, struct call *c, struct asock *s, int fd)
 {
 	if (s->dg)
 		return dgram_handle(a, c, s, fd);
+	if (s->is_narrow) { /* nobody knew where the program's end was when it connected */
+		s->is_narrow = false;
+		pair_widen(fd, aopt_value(&s->opts, IPPROTO_TCP, TCP_NOTSENT_LOWAT));
+	}
 	return call_dispatch(calls, NS_ARRAY_LEN(calls), a, c, s, fd);
 }
 
@@ -714,7 +728,7 @@ void held_timeout(struct held *h)
 		/* from here on as if it had been non-blocking: inet_wait_for_connect() */
 		fd = call_program_fd(a, &c, s);
 		if (fd >= 0) {
-			stuff(a, s, fd);
+			stuff_full(a, s, fd);
 			close(fd);
 		}
 		call_answer(a, &c, -EINPROGRESS);

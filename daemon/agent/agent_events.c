@@ -227,7 +227,7 @@ static void connect_begun(struct agent *a, struct asock *s, bool is_told)
 	flags = fd >= 0 ? fcntl(fd, F_GETFL) : O_NONBLOCK;
 	if (((flags & O_NONBLOCK) || fastopen_is_dontwait(&c)) && !is_told) {
 		if (fd >= 0)
-			stuff(a, s, fd);
+			stuff_full(a, s, fd);
 		answer_kept(a, s, &c, -EINPROGRESS);
 	} else if (!call_hold(a, s, &c, HELD_CONNECT, s->opts.snd_timeout_ns)) {
 		answer_kept(a, s, &c, -EINPROGRESS);
@@ -282,6 +282,7 @@ static int on_connected(void *ctx, struct ipc_msg *m)
 		pair_widen(fd, aopt_value(&s->opts, IPPROTO_TCP, TCP_NOTSENT_LOWAT));
 		close(fd);
 	}
+	s->is_narrow = fd < 0;
 	agent_attach(a, s, 0);
 	s = asock_find_handle(&a->socks, b->sock);
 	while (s && held_take(s, &s->held, HELD_CONNECT, &c)) {

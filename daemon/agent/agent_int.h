@@ -32,6 +32,8 @@ struct event_base;
  */
 #define AGENT_SNDBUF   65536
 #define AGENT_STUFFING 36864u
+/* While it connects: stuffing fills it, so that send() says -EAGAIN, or waits, and not only poll() */
+#define AGENT_SNDBUF_CONNECTING 16384
 /*
  * Both ends from then on: each time the buffer fills or empties one side sleeps and the other is woken,
  * which is what bulk data costs most beside its copies. The kernel caps it at net.core.wmem_max.
@@ -228,6 +230,8 @@ void tokens_fill(struct asock *s);
 void held_timeout(struct held *h);
 /** stuff() - make the program's end look "not writable"; without success it looks so too early, no more */
 void stuff(struct agent *a, struct asock *s, int program_fd);
+/** stuff_full() - likewise, and no octet goes in: while it connects; pair_widen() undoes it */
+void stuff_full(struct agent *a, struct asock *s, int program_fd);
 /** unstuff() - and writable again */
 void unstuff(struct agent *a, struct asock *s);
 

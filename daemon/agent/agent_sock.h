@@ -103,6 +103,7 @@ struct asock {
 	bool is_connect_reported; /* a connect() has returned 0 */
 	bool is_fast;             /* the connect() is part of a send: MSG_FASTOPEN */
 	bool is_free;             /* DEAD: connect() may begin anew, agent_again.c */
+	bool is_narrow;           /* its pair has the buffer of one that connects still */
 	bool is_cloexec;          /* as socket() made it */
 	bool is_kernel_err;       /* DEAD: the pair itself carries the error */
 	uint32_t bound_ifindex;   /* SO_BINDTODEVICE; 0: to none */

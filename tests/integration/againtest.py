@@ -284,6 +284,22 @@ def when_a_datagram_came():
 
 
 @check
+def send_before_connect_is_through():
+    with socket.socket() as sock, socket.socket() as other:
+        sock.setblocking(False)
+        seen = [sock.connect_ex(NOBODY) == 115, outcome(sock.send, b"x"), outcome(sock.send, bytes(100000)),
+                outcome(sock.sendmsg, [b"x"]), outcome(sock.sendto, b"x", NOBODY), outcome(sock.recv, 1), mask(sock)]
+        sock.shutdown(socket.SHUT_RDWR)
+        # a send that waits goes on when the connection is there
+        other.setblocking(False)
+        other.connect_ex(ECHO)
+        other.setblocking(True)
+        seen.append(other.send(b"waited"))
+        other.settimeout(PATIENCE)
+        return seen, other.recv(100)
+
+
+@check
 def who_holds_a_port():
     """A connection of a listener that is gone, then its TIME-WAIT: bind() and listen() beside them."""
     def beside(place, port, options):
