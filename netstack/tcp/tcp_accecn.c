@@ -16,12 +16,14 @@
  *
  * The first numbers are not zero (5, and 1 for the octets), so that a middlebox that clears them shows. The bare
  * acknowledgement of a SYN-ACK says the code point of that instead. Where the handshake shows that the IP header's
- * bits were changed on the way nothing is sent as ECN-capable any more; where it shows that the TCP header's were,
- * feedback is not believed either. What arrives is told all the same.
+ * bits were changed on the way nothing is sent as ECN-capable any more; where it or the first number shows that the
+ * TCP header's were, or everything is marked for four round trips, feedback is not believed either. What arrives is
+ * told all the same.
  *
  * The option leaves with acknowledgements when a counter has changed since the last (knob tcp_ecn_option: 0 never,
  * 1 for CE and at least every 4 MiB, 2 always), in the order that is shorter, as long as two SACK blocks still fit; on
- * octets only where their segment has room. When what it acknowledged comes again twice, it is blamed and stops.
+ * new octets only where their segment has room, which a client's first segment leaves. When what it acknowledged comes
+ * again twice in a row, it is blamed and stops.
  *
  * Deviates from RFC 9768 3.2.3.3: full segments of data do not carry it, so that segments of one super-segment stay
  * alike; news of CE, and of much else, goes before them in a bare acknowledgement. While the number's middle bit
@@ -41,6 +43,9 @@ enum {
 	CE_OF_DATA = 2,        /* 3.2.2.5.1: marks until an acknowledgement */
 	CE_OF_ACKS = 3,
 	LOST_MAX = 2,
+	MARKED_ROUNDS =
+		4, /* 3.2.2.3: all of so many are marked, and of so many segments: no router does that */
+	MARKED_MIN = 10,
 	EWMA_SHIFT = 6,
 	EWMA_LARGE = 4 << EWMA_SHIFT, /* linux ACK_COMP_THRESH: so many segments an ACK are usual */
 
@@ -182,7 +187,7 @@ void tcp_accecn_third(struct tcp_conn *c, const struct tcp_seg *s)
 	third_told(c, tcp_seg_ace(s));
 }
 
-/** tcp_accecn_packet() - 3.2: an acceptable packet without SYN; @len octets as it came, before any were trimmed */
+/** tcp_accecn_packet() - 3.2: a packet that all checks let through; @len octets as it came, before any were trimmed */
 void tcp_accecn_packet(struct tcp_conn *c, const struct tcp_seg *s, uint32_t len)
 {
 	struct tcp_accecn *a = &c->ecn.acc;
@@ -194,6 +199,10 @@ void tcp_accecn_packet(struct tcp_conn *c, const struct tcp_seg *s, uint32_t len
 
 	if (c->ecn.mode != TCP_ECN_ACCURATE)
 		return;
+	if (len)
+		a->is_ack_of_acks = false;
+	if (s->len) /* new ones: the peer hears us */
+		a->lost_cnt = 0;
 	a->last_ecn = s->ecn;
 	if (octets[s->ecn])
 		*octets[s->ecn] += len;
@@ -204,12 +213,17 @@ void tcp_accecn_packet(struct tcp_conn *c, const struct tcp_seg *s, uint32_t len
 	a->r_cep += s->seg_cnt;
 	a->ce_new += s->seg_cnt;
 	if ((len && before != CE) || a->ce_new >= (is_owing ? CE_OF_DATA : CE_OF_ACKS)) {
+		a->is_ack_of_acks = !is_owing && !tcp_has(c, TCP_F_ACK_NOW);
 		c->flags |= TCP_F_ACK_NOW;
 		tcp_conn_dirty(c);
 	}
 }
 
-/** tcp_accecn_duplicate() - 3.2.3.2.2: octets that were acknowledged came again; was it the option that got lost? */
+/**
+ * tcp_accecn_duplicate() - 3.2.3.2.2: octets that were acknowledged came again; was it the option that got lost?
+ *
+ * Twice without anything new in between: then it seems to get lost always.
+ */
 void tcp_accecn_duplicate(struct tcp_conn *c)
 {
 	struct tcp_accecn *a = &c->ecn.acc;
@@ -228,7 +242,7 @@ static uint32_t advance(uint32_t *cnt, uint32_t field)
 	return delta;
 }
 
-/* 3.2.3.1. Returns how many octets more were marked CE; what the option leaves out has not changed. */
+/* 3.2.3.1. Returns how many octets more were marked CE; what the option leaves out has not changed (3.2.3.3). */
 static uint32_t option_in(struct tcp_accecn *a, const struct tcp_accecn_opt *o)
 {
 	uint32_t *first = o->is_order1 ? &a->s.e1 : &a->s.e0;
@@ -241,11 +255,16 @@ static uint32_t option_in(struct tcp_accecn *a, const struct tcp_accecn_opt *o)
 		ce = advance(&a->s.ce, o->v[1]);
 	if (o->cnt > 2)
 		(void)advance(last, o->v[2]);
+	a->has_option = true;
+	a->has_option_ce = ce > 0;
 	return ce;
 }
 
-/* A.2: the number says @delta more, or eight, sixteen ... more than that; @segs were acknowledged. */
-static uint32_t how_many(const struct tcp_conn *c, uint32_t delta, uint32_t segs, bool has_option,
+/*
+ * A.2: the number says @delta more, or eight, sixteen ... more than that; @segs were acknowledged. With @is_known
+ * an option says how many octets were marked.
+ */
+static uint32_t how_many(const struct tcp_conn *c, uint32_t delta, uint32_t segs, bool is_known,
 			 uint32_t ce_octets)
 {
 	uint32_t safe;
@@ -253,13 +272,58 @@ static uint32_t how_many(const struct tcp_conn *c, uint32_t delta, uint32_t segs
 	if (segs <= ACE_MASK)
 		return delta;
 	safe = segs - ((segs - delta) & ACE_MASK);
-	if (!has_option) /* who acknowledges much at once has lost no acknowledgements */
+	if (!is_known) /* who acknowledges much at once has lost no acknowledgements */
 		return c->ecn.acc.acked_ewma > EWMA_LARGE ? delta : safe;
 	if (ce_octets == 0)
 		return delta;
 	if (ce_octets > delta * c->mss)
 		return safe;
 	return ce_octets < (uint64_t)safe * c->mss / 2 ? delta : safe;
+}
+
+/* 3.2.2.4: the first number starts at 5, and this cannot have made it zero: the field is cleared on its way */
+static void first_number(struct tcp_conn *c, uint8_t ace, uint32_t segs)
+{
+	struct tcp_accecn *a = &c->ecn.acc;
+
+	if (!a->had_first && ace == 0 && segs < ACE_MASK + 1 - TCP_CEP_INIT)
+		c->ecn.no_ect = a->no_response = true;
+	a->had_first = true;
+}
+
+/*
+ * 3.2.2.3: a path that marks everything tells nothing. A round ends when what was out at its first acknowledgement is
+ * acknowledged; the first one with a segment that was not marked ends the search.
+ */
+static void watch_marks(struct tcp_conn *c, uint32_t segs, uint32_t ce)
+{
+	struct tcp_accecn_watch *w = &c->ecn.acc.watch;
+
+	if (w->is_over || segs == 0)
+		return;
+	if (w->acked == 0)
+		w->end = c->snd_nxt;
+	w->acked += segs;
+	w->marked += ce;
+	w->total += segs;
+	if (seq_lt(c->snd_una, w->end))
+		return;
+	w->is_over = w->marked < w->acked;
+	if (!w->is_over && ++w->rounds >= MARKED_ROUNDS && w->total >= MARKED_MIN) {
+		c->ecn.no_ect = c->ecn.acc.no_response = true;
+		w->is_over = true;
+	}
+	w->acked = w->marked = 0;
+}
+
+/* 3.2.3.2.5: octets were marked and no packet, now or since the last option, and the number cannot have gone round */
+static void reconcile(struct tcp_conn *c, uint32_t ce_octets, uint32_t ce, uint32_t segs)
+{
+	struct tcp_accecn *a = &c->ecn.acc;
+
+	if (ce_octets && !ce && !a->ce_early && segs <= ACE_MASK)
+		c->ecn.no_ect = true;
+	a->ce_early = 0;
 }
 
 /**
@@ -276,8 +340,9 @@ static uint32_t how_many(const struct tcp_conn *c, uint32_t delta, uint32_t segs
 uint32_t tcp_accecn_ack(struct tcp_conn *c, const struct tcp_seg *s, uint32_t segs, bool is_later)
 {
 	struct tcp_accecn *a = &c->ecn.acc;
-	bool has_option = s->opt.accecn.has && !a->ignores_option;
+	bool has_option = s->opt.accecn.has && s->opt.accecn.cnt && !a->ignores_option;
 	uint32_t delta, ce, ce_octets = 0;
+	bool is_known;
 
 	if (c->ecn.mode != TCP_ECN_ACCURATE)
 		return 0;
@@ -285,6 +350,7 @@ uint32_t tcp_accecn_ack(struct tcp_conn *c, const struct tcp_seg *s, uint32_t se
 		a->is_code = false;
 		return c->ecn.hs.is_marked && tcp_flight(c) ? 1 : 0; /* octets of Fast Open */
 	}
+	first_number(c, tcp_seg_ace(s), segs);
 	if (segs == 0 && !is_later)
 		return 0;
 	if (segs)
@@ -292,10 +358,15 @@ uint32_t tcp_accecn_ack(struct tcp_conn *c, const struct tcp_seg *s, uint32_t se
 					      : segs << EWMA_SHIFT;
 	if (has_option)
 		ce_octets = option_in(a, &s->opt.accecn);
+	/* who told of none and now tells nothing has nothing to tell */
+	is_known = has_option || (a->has_option && !a->has_option_ce);
 	delta = (tcp_seg_ace(s) - a->s_cep) & ACE_MASK;
-	ce = how_many(c, delta, segs, has_option, ce_octets);
-	if (ce_octets && !ce && segs <= ACE_MASK) /* 3.2.3.2.5 */
-		c->ecn.no_ect = true;
+	ce = how_many(c, delta, segs, is_known, ce_octets);
+	if (has_option)
+		reconcile(c, ce_octets, ce, segs);
+	else
+		a->ce_early += ce;
+	watch_marks(c, segs, ce);
 	if (a->no_response)
 		return 0;
 	a->s_cep += ce;
@@ -334,13 +405,36 @@ static struct tcp_accecn_opt option_of(const struct tcp_accecn *a, bool is_full)
 	};
 }
 
-/** tcp_accecn_syn_option() - 3.2.3.2.1: of a SYN-ACK, behind what is in @e already */
+/* 3.2.3.3: the least that may be said, what changed since the last one; perhaps it is empty */
+static struct tcp_accecn_opt least_option_of(const struct tcp_accecn *a)
+{
+	bool has_e0 = a->r.e0 != a->told.e0, has_e1 = a->r.e1 != a->told.e1;
+	bool is_order1 = has_e1 && !has_e0;
+
+	return (struct tcp_accecn_opt){
+		.has = true,
+		.is_order1 = is_order1,
+		.cnt = has_e0 && has_e1        ? OPTION_FULL
+		       : a->r.ce != a->told.ce ? 2
+					       : has_e0 || has_e1,
+		.v = { (is_order1 ? a->r.e1 : a->r.e0) & FIELD_MASK, a->r.ce & FIELD_MASK,
+		       a->r.e1 & FIELD_MASK },
+	};
+}
+
+/** tcp_accecn_syn_option() - 3.2.3.2.1: of a SYN-ACK, behind what is in @e already; as much of it as fits */
 void tcp_accecn_syn_option(const struct tcp *t, struct tcp_emit *e)
 {
-	if (tcp_knob(t, NS_KNOB_tcp_ecn_option) && tcp_opts_len(e) + OPTION_LEN <= TCP_OPT_MAX)
-		e->opt.accecn = (struct tcp_accecn_opt){ .has = true,
-							 .cnt = OPTION_FULL,
-							 .v = { OCTETS_INIT, 0, OCTETS_INIT } };
+	struct tcp_accecn_opt *o = &e->opt.accecn;
+
+	if (!tcp_knob(t, NS_KNOB_tcp_ecn_option))
+		return;
+	*o = (struct tcp_accecn_opt){ .has = true,
+				      .cnt = OPTION_FULL,
+				      .v = { OCTETS_INIT, 0, OCTETS_INIT } };
+	while (tcp_opts_len(e) > TCP_OPT_MAX && o->cnt)
+		o->cnt--;
+	o->has = tcp_opts_len(e) <= TCP_OPT_MAX;
 }
 
 /* 3.2.3.3: as many SACK blocks as there are, two at least, come before the option. Did it fit? */
@@ -357,19 +451,20 @@ static bool fit_option(struct tcp_emit *e, const struct tcp_accecn_opt *o)
 	return false;
 }
 
-static void option_out(struct tcp_conn *c, struct tcp_emit *e, uint32_t len)
+/* 3.2.3.2.2: what is sent again goes without, it may have been the option that somebody drops */
+static void option_out(struct tcp_conn *c, bool is_new, uint32_t len, struct tcp_emit *e)
 {
 	struct tcp_accecn *a = &c->ecn.acc;
 	bool is_first_data = len && a->is_data_option_due;
 	bool is_full = a->is_option_due || is_first_data;
-	struct tcp_accecn_opt o = option_of(a, is_full);
+	struct tcp_accecn_opt o = option_of(a, is_full), least = least_option_of(a);
 
 	if (len)
 		a->is_data_option_due = false;
 	a->has_told = false;
 	if (tcp_knob(c->t, NS_KNOB_tcp_ecn_option) == 0 || a->no_option ||
-	    (!is_full && !has_changed(c)) || (len && len + OPTION_LEN > c->mss) ||
-	    !fit_option(e, &o))
+	    (!is_full && !has_changed(c)) || (len && (!is_new || len + OPTION_LEN > c->mss)) ||
+	    (!fit_option(e, &o) && !fit_option(e, &least)))
 		return;
 	a->is_option_due = false;
 	a->told = a->r;
@@ -379,19 +474,30 @@ static void option_out(struct tcp_conn *c, struct tcp_emit *e, uint32_t len)
 /**
  * tcp_accecn_out() - what a segment without SYN and RST says
  * @c:		Connection in accurate mode
- * @e:		Its header, SACK blocks in it; the number and perhaps the option are added
+ * @is_new:	It has octets that were never sent
  * @len:	Octets of payload
+ * @e:		Its header, SACK blocks in it; the number and perhaps the option are added
  */
-void tcp_accecn_out(struct tcp_conn *c, struct tcp_emit *e, uint32_t len)
+void tcp_accecn_out(struct tcp_conn *c, bool is_new, uint32_t len, struct tcp_emit *e)
 {
 	struct tcp_accecn *a = &c->ecn.acc;
 
 	/* behind anything else a code would be taken for a number: the server knows that we are here */
 	tcp_emit_ace(e, a->is_answer_due && len == 0 ? tcp_accecn_code(c->ecn.hs.code)
 						     : a->r_cep & ACE_MASK);
-	a->is_answer_due = false;
+	a->is_answer_due = a->is_ack_of_acks = false;
 	a->ce_new = 0;
-	option_out(c, e, len);
+	option_out(c, is_new, len, e);
+}
+
+/** tcp_accecn_room() - 3.2.3.2.1: a client's first octets leave room for the option; octets that may leave at once */
+uint32_t tcp_accecn_room(const struct tcp_conn *c)
+{
+	const struct tcp_accecn *a = &c->ecn.acc;
+	bool is_due = c->ecn.mode == TCP_ECN_ACCURATE && a->is_data_option_due && !a->no_option &&
+		      tcp_has(c, TCP_F_ACTIVE) && tcp_knob(c->t, NS_KNOB_tcp_ecn_option);
+
+	return is_due ? c->mss - OPTION_LEN : UINT32_MAX;
 }
 
 /**

@@ -269,6 +269,8 @@ enum step tcp_ack_in(struct tcp_arrival *a)
 		c->ts_recent = s->opt.ts_val;
 		c->ts_recent_at = a->now;
 	}
+	tcp_accecn_packet(c, s,
+			  a->len); /* RFC 9768 1.3: acceptable is what RFC 5961 lets through */
 	c->ack_rx_at = a->now;
 	if (c->tfo.is_pending)
 		tcp_fastopen_acked(c, s, a->now);

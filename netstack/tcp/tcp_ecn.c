@@ -203,7 +203,7 @@ void tcp_ecn_out(struct tcp_conn *c, bool is_new, uint32_t len, struct tcp_emit 
 	if (c->ecn.mode == TCP_ECN_OFF || (e->flags & TCP_RST))
 		return;
 	if (c->ecn.mode == TCP_ECN_ACCURATE) {
-		tcp_accecn_out(c, e, len);
+		tcp_accecn_out(c, is_new, len, e);
 	} else if (c->ecn.is_echoing && (e->flags & TCP_ACK)) {
 		e->flags |= TCP_ECE;
 	}

@@ -185,7 +185,7 @@ static enum step check_sequence(struct tcp_arrival *a)
 	}
 	if (s->flags & (TCP_RST | TCP_SYN))
 		return STEP_NEXT; /* judged by where they are, not by what is left of them */
-	tcp_accecn_packet(c, s, s->len);
+	a->len = s->len;
 	a->is_ts_news = is_ts_news(c, s); /* taken when the ACK field is believed, too */
 	if (seq_lt(s->seq, c->rcv_nxt))
 		trim_old(a);

@@ -43,6 +43,7 @@ struct tcp_arrival {
 	struct tcp_seg *s;
 	struct mono now;
 	enum drop drop;  /* set by the step that stops */
+	uint32_t len;    /* octets, before any were trimmed */
 	bool is_ts_news; /* its timestamp becomes TS.Recent if the fifth check lets it pass */
 	bool was_synack; /* of a simultaneous open: the SYN was known and is trimmed */
 };
@@ -445,7 +446,8 @@ void tcp_accecn_packet(struct tcp_conn *c, const struct tcp_seg *s, uint32_t len
 void tcp_accecn_duplicate(struct tcp_conn *c);
 uint32_t tcp_accecn_ack(struct tcp_conn *c, const struct tcp_seg *s, uint32_t segs, bool is_later);
 void tcp_accecn_syn_option(const struct tcp *t, struct tcp_emit *e);
-void tcp_accecn_out(struct tcp_conn *c, struct tcp_emit *e, uint32_t len);
+void tcp_accecn_out(struct tcp_conn *c, bool is_new, uint32_t len, struct tcp_emit *e);
+uint32_t tcp_accecn_room(const struct tcp_conn *c);
 bool tcp_accecn_wants_ack(const struct tcp_conn *c);
 bool tcp_accecn_is_single(const struct tcp_conn *c);
 void tcp_accecn_info(const struct tcp_conn *c, struct ns_tcp_info *info);

@@ -143,6 +143,15 @@ struct tcp_accecn_octets {
 	uint32_t e0, ce, e1;
 };
 
+/** struct tcp_accecn_watch - RFC 9768 3.2.2.3: is everything marked, round trip after round trip? */
+struct tcp_accecn_watch {
+	struct seq end;         /* of the round, when something of it is in @acked */
+	uint32_t acked, marked; /* segments of the round */
+	uint32_t total;         /* of all rounds */
+	uint8_t rounds;         /* full of marks */
+	bool is_over;           /* an answer is found */
+};
+
 /** struct tcp_accecn - RFC 9768 3.2 in its words; see tcp_accecn.c */
 struct tcp_accecn {
 	uint32_t r_cep, s_cep;               /* packets marked CE: we got, the peer got */
@@ -155,6 +164,12 @@ struct tcp_accecn {
 	bool is_code;                        /* so does the segment that is looked at */
 	bool is_option_due, is_data_option_due;
 	bool has_told;       /* the last segment of ours carried the option */
+	bool is_ack_of_acks; /* marks of bare acknowledgements are all that the next one is for */
+	bool had_first;      /* the peer's first number was looked at */
+	bool has_option;     /* counters of the peer came through */
+	bool has_option_ce;  /* and the last ones told of more octets marked CE */
+	uint32_t ce_early; /* packets marked CE that the number told of, without an option since */
+	struct tcp_accecn_watch watch;
 	bool no_response;    /* what the peer tells is not believed */
 	bool no_option;      /* segments with our option seem to get lost */
 	bool ignores_option; /* the peer's is cleared on its way */

@@ -254,7 +254,7 @@ static int send_new(struct tcp_conn *c, bool *ret_is_limited, struct mono now)
 	uint32_t unsent = tcp_unsent(c);
 	uint8_t flags = TCP_ACK;
 	struct room room;
-	uint32_t len;
+	uint32_t len, first;
 	bool has_fin;
 	int n;
 
@@ -267,7 +267,8 @@ static int send_new(struct tcp_conn *c, bool *ret_is_limited, struct mono now)
 		room.cwnd = ns_max_u(room.cwnd, c->mss);
 		room.gso = c->mss;
 	}
-	len = sendable(c, unsent, &room, ret_is_limited);
+	first = tcp_accecn_room(c);
+	len = ns_min_u(sendable(c, unsent, &room, ret_is_limited), first);
 	has_fin = fin_goes(c, unsent, len);
 	if (len == 0 && !has_fin)
 		return 0;
@@ -293,7 +294,7 @@ static int send_new(struct tcp_conn *c, bool *ret_is_limited, struct mono now)
 		has_fin = false;
 		len = (uint32_t)n;
 	}
-	if (len % c->mss)
+	if (len % c->mss && len != first)
 		c->snd_sml = seq_add(c->snd_nxt, len);
 	if (has_fin) {
 		c->snd_fin = seq_add(c->snd_nxt, len);

@@ -141,9 +141,12 @@ static void emit_opts(struct tcp_conn *c, struct tcp_emit *e, uint32_t len, stru
 		o->ts_ecr = e->flags & TCP_ACK ? c->ts_recent : 0;
 	}
 	if (is_open) {
-		/* RFC 9768 3.2.2.1: what answers a SYN-ACK is bare; tcp_output() sends another behind it */
+		/*
+		 * RFC 9768 3.2.2.1: what answers a SYN-ACK is bare, tcp_output() sends another behind it; 3.2.2.5.1: so
+		 * is what answers acknowledgements, or it would seem a duplicate.
+		 */
 		if (len == 0 && tcp_has(c, TCP_F_SACK) && !(e->flags & TCP_RST) &&
-		    !c->ecn.acc.is_answer_due)
+		    !c->ecn.acc.is_answer_due && !c->ecn.acc.is_ack_of_acks)
 			tcp_reasm_blocks(c, o);
 		o->sack_cnt = (uint8_t)ns_min_u(o->sack_cnt, sack_fits(c));
 		return;

@@ -5,6 +5,7 @@
 #include "unit.h"
 
 Suite *accecn_suite(void);
+Suite *accecn_opt_suite(void);
 Suite *bbr_suite(void);
 Suite *cc_suite(void);
 Suite *cubic_suite(void);

@@ -843,6 +843,22 @@ START_TEST(rfc9768_s3_1_5_syn_of_fast_open_that_comes_again)
 }
 END_TEST
 
+START_TEST(rfc9768_s3_2_3_option_of_a_syn_ack_is_cut_to_what_fits)
+{
+	const struct sent *o;
+
+	serving(3, 4);
+	t->core.knobs[NS_KNOB_tcp_ecn] = 3;
+	seg_in_turn(t, S(.flags = TCP_SYN, .no_ack = true, .is_syn_opts = true, .mss = RIG_MSS,
+			 .sack_ok = true, .has_ts = true, .wscale = 7, .ace = 7, .tfo = wish));
+	o = take_out(t);
+	ck_assert_uint_eq(o->opt.tfo.len, 8);
+	ck_assert(o->opt.has_ts && o->opt.has_wscale);
+	ck_assert(o->opt.accecn.has);
+	ck_assert_uint_eq(o->opt.accecn.cnt, 2);
+}
+END_TEST
+
 /* Our octets are under way when the peer says that the SYN-ACK met congestion. */
 START_TEST(rfc9768_s3_2_2_2_marked_synack_of_fast_open_is_answered)
 {
@@ -906,5 +922,6 @@ Suite *fastopen_suite(void)
 	tcase_add_test(tc, rfc7413_s4_1_1_lengths_of_cookies);
 	tcase_add_test(tc, rfc9768_s3_1_5_syn_of_fast_open_that_comes_again);
 	tcase_add_test(tc, rfc9768_s3_2_2_2_marked_synack_of_fast_open_is_answered);
+	tcase_add_test(tc, rfc9768_s3_2_3_option_of_a_syn_ack_is_cut_to_what_fits);
 	return s;
 }
