@@ -37,6 +37,13 @@ static void prr(struct tcp_conn *c, uint32_t delivered, bool is_safe, bool is_fo
 
 	if (c->cc.ops->on_sample)
 		return;
+	if (!tcp_has(
+		    c,
+		    TCP_F_SACK)) /* RFC 9937 6.2: duplicates may be made up, there were no more octets than these */
+		delivered = ns_min_u(delivered,
+				     c->recover_fs - ns_min_u(c->recover_fs, c->prr_delivered));
+	if (delivered == 0 && !is_forced)
+		return;
 	c->prr_delivered += delivered;
 	if (pipe > ssthresh) {
 		uint64_t share = (uint64_t)c->prr_delivered * ssthresh;
@@ -255,9 +262,7 @@ static void on_ack(struct tcp_conn *c, const struct tcp_delivered *d, uint32_t d
 		/* RFC 6582 3.2 step 3: a partial acknowledgement sends the next hole, at once */
 		if (!tcp_has(c, TCP_F_SACK) && d->is_una_moved)
 			is_forced = reno_lose_head(c);
-		if (delivered || is_forced)
-			prr(c, delivered, d->is_una_moved && !is_found && c->lost_len <= lost,
-			    is_forced);
+		prr(c, delivered, d->is_una_moved && !is_found && c->lost_len <= lost, is_forced);
 		return;
 	case TCP_CA_LOSS:
 		grow(c, d, delivered, flight, now);

@@ -540,7 +540,6 @@ START_TEST(rfc9768_s3_2_2_4_first_number_that_is_cleared_is_not_believed)
 }
 END_TEST
 
-
 /* Four segments a round trip, all of them marked but, in the round @_i, one. */
 START_TEST(rfc9768_s3_2_2_3_path_that_marks_everything_is_not_believed)
 {

@@ -161,6 +161,57 @@ START_TEST(rfc6937_s3_sending_is_in_proportion)
 }
 END_TEST
 
+/* What was SACKed before cannot be delivered any more, what the acknowledgement brings that begins it was. */
+START_TEST(rfc9937_s6_1_recover_fs_is_what_may_be_delivered)
+{
+	in_flight(&(struct rig_opts){ .has_sack = true }, 10, 0);
+	for (uint32_t i = 3; i <= 5; i++)
+		seg_in_turn(t, S(.seq = 1, .ack = 1, .sack_cnt = 1,
+				 .sack = { { 1 + 2 * M, 1 + i * M } }));
+	ck_assert_int_eq(conn(t)->ca, TCP_CA_RECOVERY);
+	ck_assert_uint_eq(conn(t)->recover_fs, 8 * M);
+	ck_assert_uint_eq(conn(t)->prr_delivered, M);
+	ck_assert_uint_eq(conn(t)->prr_out, M);
+	seg_in_turn(t, S(.seq = 1, .ack = 1 + 5 * M));
+	ck_assert_uint_eq(conn(t)->recover_fs, 8 * M); /* the same for the whole episode */
+	forget_out(t);
+}
+END_TEST
+
+/* Six of ten are lost, the pipe is below ssthresh: a segment more when SND.UNA moves and nothing else is found lost. */
+START_TEST(rfc9937_s6_2_acknowledgement_that_is_safe_is_worth_a_segment)
+{
+	in_flight(&(struct rig_opts){ .has_sack = true }, 10, 0);
+	seg_in_turn(t, S(.seq = 1, .ack = 1, .sack_cnt = 1, .sack = { { 1 + 6 * M, 1 + 10 * M } }));
+	ck_assert_uint_eq(conn(t)->cc.ssthresh, 5 * M);
+	ck_assert_uint_eq(conn(t)->lost_len, 6 * M);
+	ck_assert_uint_eq(conn(t)->prr_out, 4 * M); /* as much as was delivered */
+	forget_out(t);
+	after_ms(t, 10);
+	if (_i) { /* the second retransmission is lost, the third has come */
+		seg_in(t, S(.seq = 1, .ack = 1 + M, .sack_cnt = 2,
+			    .sack = { { 1 + 2 * M, 1 + 3 * M }, { 1 + 6 * M, 1 + 10 * M } }));
+		ck_assert_uint_eq(conn(t)->cc.cwnd, M + 2 * M);
+	} else {
+		seg_in(t, S(.seq = 1, .ack = 1 + M, .sack_cnt = 1,
+			    .sack = { { 1 + 6 * M, 1 + 10 * M } }));
+		ck_assert_uint_eq(conn(t)->cc.cwnd, 3 * M + 2 * M);
+	}
+}
+END_TEST
+
+START_TEST(rfc9937_s6_2_without_sack_no_more_is_delivered_than_was_out)
+{
+	in_flight(&(struct rig_opts){ 0 }, 10, 100);
+	for (int i = 0; i < 50; i++)
+		seg_in_turn(t, S(.seq = 1, .ack = 1));
+	ck_assert_int_eq(conn(t)->ca, TCP_CA_RECOVERY);
+	ck_assert_uint_eq(conn(t)->recover_fs, 12 * M); /* two by limited transmit */
+	ck_assert_uint_eq(conn(t)->prr_delivered, 12 * M);
+	forget_out(t);
+}
+END_TEST
+
 START_TEST(rfc6582_s3_2_newreno_one_hole_a_round_trip)
 {
 	in_flight(&(struct rig_opts){ 0 }, 10, 0);
@@ -279,6 +330,9 @@ Suite *recovery_suite(void)
 	tcase_add_test(tc, linux_tcp_window_grows_by_what_is_delivered_on_a_path_that_reorders);
 	tcase_add_test(tc, rfc5681_s3_1_window_grows_in_order_only_where_nothing_was_reordered);
 	tcase_add_test(tc, rfc6937_s3_sending_is_in_proportion);
+	tcase_add_test(tc, rfc9937_s6_1_recover_fs_is_what_may_be_delivered);
+	tcase_add_loop_test(tc, rfc9937_s6_2_acknowledgement_that_is_safe_is_worth_a_segment, 0, 2);
+	tcase_add_test(tc, rfc9937_s6_2_without_sack_no_more_is_delivered_than_was_out);
 	tcase_add_test(tc, rfc6582_s3_2_newreno_one_hole_a_round_trip);
 	tcase_add_test(tc, rfc6582_s3_2_duplicates_of_the_last_recovery_start_no_other);
 	tcase_add_test(tc, rfc5681_s3_1_timeout_then_slow_start);
