@@ -66,7 +66,7 @@ static void prr(struct tcp_conn *c, uint32_t delivered, bool is_safe, bool is_fo
 	c->cc.cwnd = ns_max_u(pipe + (uint32_t)cnt, c->cc.mss);
 }
 
-/* The window falls until what is outstanding now is acknowledged. */
+/* The window falls until what is outstanding now is acknowledged; what was SACKed before will not be delivered again (RFC 9937 6). */
 static void begin_fall(struct tcp_conn *c, const struct tcp_delivered *d, enum tcp_ca ca)
 {
 	c->ca = ca;
@@ -100,7 +100,7 @@ static void on_echo(struct tcp_conn *c, const struct tcp_delivered *d, uint32_t 
 
 /*
  * RFC 5681 3.2 step 2, RFC 6675 5 (4). What limited transmit added is not part of the flight that is
- * halved; what was SACKed before will not be delivered again (RFC 9937 6).
+ * halved: as much as was SACKed at the most, disorder may last for many round trips.
  */
 static void enter_recovery(struct tcp_conn *c, const struct tcp_delivered *d, uint32_t flight,
 			   struct mono now)
@@ -109,7 +109,7 @@ static void enter_recovery(struct tcp_conn *c, const struct tcp_delivered *d, ui
 
 	stat_inc(tcp_stats(c->t), STAT_TCP_FAST_RECOVERIES);
 	if (c->ca == TCP_CA_DISORDER && seq_lt(c->limited_from, c->snd_nxt))
-		extra = (uint32_t)seq_diff(c->snd_nxt, c->limited_from);
+		extra = ns_min_u((uint32_t)seq_diff(c->snd_nxt, c->limited_from), c->sacked_len);
 	tcp_undo_begin(c);
 	if (c->ca != TCP_CA_CWR) /* it fell for this window already */
 		c->cc.ops->on_loss(&c->cc, fall_from(c, flight - ns_min_u(extra, flight)), now);
@@ -365,6 +365,9 @@ void tcp_recovery_on_reo(struct tcp_conn *c, struct mono now)
  */
 void tcp_recovery_on_rto(struct tcp_conn *c, struct mono now)
 {
+	/* what was SACKed let others go: with them it would be more than the window that met the loss (RFC 5681 3.1: "no more than") */
+	uint32_t flight = tcp_flight(c) - c->sacked_len;
+
 	if (!TCP_IN(c->ca, 1u << TCP_CA_RECOVERY | 1u << TCP_CA_LOSS)) {
 		tcp_undo_begin(c);
 		c->undo.is_frto = true;
@@ -373,7 +376,7 @@ void tcp_recovery_on_rto(struct tcp_conn *c, struct mono now)
 	}
 	c->undo.is_testing = false;
 	if (c->ca != TCP_CA_LOSS || c->retries == 0)
-		c->cc.ops->on_rto(&c->cc, tcp_flight(c), now);
+		c->cc.ops->on_rto(&c->cc, flight, now);
 	c->ca = TCP_CA_LOSS;
 	c->recover = c->snd_nxt;
 	c->flags |= TCP_F_HAD_LOSS;

@@ -259,6 +259,46 @@ START_TEST(rfc5681_s3_1_timeout_then_slow_start)
 }
 END_TEST
 
+/* What was SACKed has let others go; together they are more than the window that fell. */
+START_TEST(rfc5681_s3_1_timeout_in_recovery_does_not_count_what_was_sacked)
+{
+	in_flight(&(struct rig_opts){ .has_sack = true }, 10, 10);
+	seg_in_turn(t, S(.seq = 1, .ack = 1, .sack_cnt = 1, .sack = { { 1 + M, 1 + 10 * M } }));
+	ck_assert_int_eq(conn(t)->ca, TCP_CA_RECOVERY);
+	ck_assert_uint_eq(conn(t)->cc.ssthresh, 5 * M);
+	ck_assert_uint_eq(tcp_flight(conn(t)), 14 * M);
+	at_ms(t, 300); /* what was sent again is lost, too: 1 and 4 are not SACKed */
+	ck_assert_uint_eq(stat_of(t, STAT_TCP_RTOS), 1);
+	ck_assert_uint_eq(conn(t)->cc.ssthresh, 5 * M / 2);
+	forget_out(t);
+}
+END_TEST
+
+/* Of several round trips of disorder no more than what was SACKed is limited transmit's. */
+START_TEST(rfc6675_s5_long_disorder_leaves_half_of_the_flight)
+{
+	struct tcp_conn *c;
+
+	in_flight(&(struct rig_opts){ .has_sack = true }, 20, 40);
+	c = conn(t);
+	c->rack.is_reordered = true;
+	seg_in_turn(t, S(.seq = 1, .ack = 1, .sack_cnt = 1, .sack = { { 1 + M, 1 + 2 * M } }));
+	ck_assert_int_eq(c->ca, TCP_CA_DISORDER);
+	c->cc.cwnd = 60 * M;
+	tcp_conn_dirty(c);
+	turn(t); /* 40 more: the program is the limit now */
+	seg_in_turn(t, S(.seq = 1, .ack = 1 + 20 * M, .sack_cnt = 1,
+			 .sack = { { 1 + 21 * M, 1 + 22 * M } }));
+	ck_assert_int_eq(c->ca, TCP_CA_DISORDER);
+	c->flags &=
+		~TCP_F_CWND_LIMITED; /* as the next output would find: the window counts no more */
+	after_ms(t, 30);
+	ck_assert_int_eq(c->ca, TCP_CA_RECOVERY);
+	ck_assert_uint_eq(c->cc.ssthresh, (40 - 1) * M / 2);
+	forget_out(t);
+}
+END_TEST
+
 START_TEST(rfc5681_s3_1_a_second_timeout_keeps_ssthresh)
 {
 	in_flight(&(struct rig_opts){ .has_sack = true }, 10, 0);
@@ -336,6 +376,8 @@ Suite *recovery_suite(void)
 	tcase_add_test(tc, rfc6582_s3_2_newreno_one_hole_a_round_trip);
 	tcase_add_test(tc, rfc6582_s3_2_duplicates_of_the_last_recovery_start_no_other);
 	tcase_add_test(tc, rfc5681_s3_1_timeout_then_slow_start);
+	tcase_add_test(tc, rfc5681_s3_1_timeout_in_recovery_does_not_count_what_was_sacked);
+	tcase_add_test(tc, rfc6675_s5_long_disorder_leaves_half_of_the_flight);
 	tcase_add_test(tc, rfc5681_s3_1_a_second_timeout_keeps_ssthresh);
 	tcase_add_test(tc, rfc6298_s3_sack_gives_a_sample_and_the_hole_does_not);
 	tcase_add_test(tc, rfc7323_s4_1_echo_measures_a_retransmission);
