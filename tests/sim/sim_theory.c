@@ -4,13 +4,8 @@
  *
  * Theory of operation
  *
- * Over a wire without a bottleneck that loses each segment with probability p, the mean window is
- *
- *	Reno	sqrt(3 / (2 p))					Mathis et al. 1997; RFC 9438 4.3 with beta 0.5
- *	CUBIC	(C (3 + beta) / (4 (1 - beta)))^(1/4) RTT^(3/4) / p^(3/4)		RFC 9438 5.1
- *		with C = 0.4, beta = 0.7, and never less than Reno's (the Reno-friendly region)
- *
- * segments, and goodput is that many a round trip. Both are of a world with a loss every 1/p segments exactly, without
+ * Over a wire without a bottleneck that loses each segment with probability p the mean window is that of theory.h
+ * segments, and goodput is that many a round trip. Both formulas are of a world with a loss every 1/p segments exactly, without
  * timeouts and without delayed acknowledgements: a real sender is near the formula, not on it. Goodput is
  * measured after a warm-up, so that slow start is not in it, over as long as CYCLES losses take, the mean of some
  * seeds; it has to lie between LEAST and MOST of the formula. Above by more would be a sender that does not
@@ -29,6 +24,7 @@
 
 #include "support/vapp.h"
 #include "support/vwire.h"
+#include "theory.h"
 
 enum {
 	PORT = 80,
@@ -56,25 +52,12 @@ struct cell {
 	uint32_t loss_ppm;
 };
 
-static double window_reno(double p)
-{
-	return sqrt(1.5 / p);
-}
-
-static double window_cubic(double p, double rtt)
-{
-	const double c = 0.4, beta = 0.7;
-	double w = pow(c * (3 + beta) / (4 * (1 - beta)), 0.25) * pow(rtt, 0.75) / pow(p, 0.75);
-
-	return fmax(w, window_reno(p));
-}
-
 /* Octets a second by the formula. */
 static double by_formula(const struct cell *c)
 {
 	double p = c->loss_ppm / 1e6, rtt = (double)c->rtt_ms / 1e3;
 
-	return (c->cc == NS_CC_RENO ? window_reno(p) : window_cubic(p, rtt)) * PAYLOAD / rtt;
+	return (c->cc == NS_CC_RENO ? theory_reno(p) : theory_cubic(p, rtt)) * PAYLOAD / rtt;
 }
 
 /* Octets a second that arrive at the peer's program. */

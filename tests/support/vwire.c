@@ -129,7 +129,7 @@ static void wire_send(struct vhost *h, struct vframe *f)
 	f->to = h->peer;
 	f->at = mono_add(leave, d->delay_ns + prng_below(&v->random, d->jitter_ns + 1));
 	if (prng_hit(&v->random, d->reorder_ppm)) {
-		f->at = mono_add(f->at, prng_below(&v->random, d->reorder_ns + 1));
+		f->at = mono_add(f->at, d->late_ns + prng_below(&v->random, d->reorder_ns + 1));
 	} else { /* jitter alone keeps the order */
 		if (mono_lt(f->at, h->last_arrival))
 			f->at = h->last_arrival;

@@ -44,6 +44,7 @@ struct vwire_dir {
 	uint64_t delay_ns;   /* propagation */
 	uint64_t jitter_ns;  /* up to so much more for each frame, order kept */
 	uint64_t reorder_ns; /* a reordered frame is late by up to this */
+	uint64_t late_ns;    /* and by this at the least */
 	uint32_t hole_len; /* octets of frame; longer ones vanish, and nobody says so; 0: none do */
 	uint32_t loss_ppm, reorder_ppm, dup_ppm, corrupt_ppm; /* of a million frames */
 	uint32_t eagain_ppm; /* of a million xmit() calls answered -EAGAIN, others cut short */
