@@ -30,7 +30,14 @@ class Monitor:
         self.sock = socket.socket(socket.AF_UNIX)
         self.sock.bind(os.path.join(state_dir, name, "ctl.sock"))
         self.sock.listen()
-        threading.Thread(target=self.serve, daemon=True).start()
+        self.thread = threading.Thread(target=self.serve, daemon=True)
+        self.thread.start()
+
+    def stop(self):
+        """The thread is gone before the number of its socket can be another's."""
+        self.sock.shutdown(socket.SHUT_RDWR)
+        self.thread.join()
+        self.sock.close()
 
     def serve(self):
         while True:
@@ -53,7 +60,7 @@ class SluicectlTest(unittest.TestCase):
 
     def monitor(self, name, **answers):
         m = Monitor(self.dir.name, name, answers)
-        self.addCleanup(m.sock.close)
+        self.addCleanup(m.stop)
         return m
 
     def run_ctl(self, *words, status=0):
