@@ -18,9 +18,6 @@
 #include <netinet/in.h>
 #include <string.h>
 
-/* linux net.core.optmem_max: a longer value of a filter is refused. */
-#define OPTMEM_MAX 131072u
-
 _Static_assert(sizeof(struct group_filter) - sizeof(struct sockaddr_storage) == 144, "gf_slist");
 _Static_assert(sizeof(struct ip_msfilter) - sizeof(struct in_addr) == 16, "imsf_slist");
 
@@ -260,7 +257,7 @@ int filter_opt_parse(const struct filter_opt *o, const uint8_t *val, size_t len,
 		return -EINVAL;
 	mode = u32_at(val + o->mode_off);
 	cnt = u32_at(val + o->mode_off + sizeof(mode));
-	if (!is_get && (len > OPTMEM_MAX || cnt > max || cnt > NS_FILTER_MAX))
+	if (!is_get && (len > NS_OPTMEM_MAX || cnt > max || cnt > NS_FILTER_MAX))
 		return -ENOBUFS;
 	if (!is_get && o->head_len + (size_t)cnt * o->addr_len > len)
 		return -EINVAL;

@@ -537,7 +537,6 @@ static int follow(struct takeover *t, struct follow *f, bool *ret_is_new)
 
 int takeover_follow(struct takeover *t, bool *ret_is_new)
 {
-	bool is_first = !t->has_looked;
 	struct follow f = { .was = calloc(1, sizeof(*f.was)) };
 	int r;
 
@@ -547,17 +546,10 @@ int takeover_follow(struct takeover *t, bool *ret_is_new)
 	if (t->settling_looks) /* this look may be the last before a link is taken */
 		take_missed_open(t, &f.missed);
 	r = look(t, &f.now, &f.kept);
-	if (r < 0) {
-		take_missed_close(&f.missed);
-		free(f.was);
-		return r;
-	}
-	if (is_first)
+	if (r == 0 && !t->has_looked)
 		first_look(t, &f.now);
-	else if (!is_settled(t, &f.now.plan))
-		r = 1;
-	else
-		r = follow(t, &f, ret_is_new);
+	else if (r == 0)
+		r = is_settled(t, &f.now.plan) ? follow(t, &f, ret_is_new) : 1;
 	follow_done(&f);
 	return r;
 }

@@ -16,7 +16,7 @@
  * when it is asked for, but a call of the other mode can leave one behind. All of that is Linux's.
  *
  * Limits: net.ipv4.igmp_max_memberships groups of IPv4; igmp_max_msf and mld_max_msf sources, at most NS_FILTER_MAX;
- * what Linux would count against net.core.optmem_max: OPTMEM_MAX octets a socket.
+ * what Linux would count against net.core.optmem_max: NS_OPTMEM_MAX octets a socket.
  *
  * References: linux v6.1 net/ipv4/igmp.c, net/ipv6/mcast.c
  */
@@ -28,7 +28,6 @@
 #include "udp/udp_int.h"
 
 enum {
-	OPTMEM_MAX = 131072, /* linux net.core.optmem_max */
 	/* what linux allocates: ip_mc_socklist, ipv6_mc_socklist; ip_sf_socklist, and how that grows */
 	MEMBER4_LEN = 48,
 	MEMBER6_LEN = 56,
@@ -114,7 +113,7 @@ static bool has_room(const struct udp_sock *s, uint32_t more)
 
 	for (uint32_t i = 0; i < s->group_cnt; i++)
 		used += member_len(&s->groups[i]);
-	return used + more < OPTMEM_MAX;
+	return used + more < NS_OPTMEM_MAX;
 }
 
 static uint32_t sources_max(const struct udp_sock *s, const struct ns_addr *group)

@@ -350,6 +350,8 @@ struct ns_group_req {
 	bool is_exact;         /* of ns_dgram_get_filter(): 0 is no link */
 };
 
+/** NS_OPTMEM_MAX - linux net.core.optmem_max: octets that the options of a socket may take */
+#define NS_OPTMEM_MAX 131072u
 /** NS_FILTER_MAX - sources of a filter, whatever net.ipv4.igmp_max_msf and net.ipv6.mld_max_msf say */
 #define NS_FILTER_MAX 240u
 
