@@ -127,13 +127,39 @@ void tcp_rto_series_end(struct tcp_conn *c, struct mono now)
 	m->rto_at.ns = 0;
 }
 
-/* RFC 9293 MUST-23, RFC 6298 5.5, 5.7 */
+/*
+ * How long connect() tries: as long as the first SYN and @retries more take with RFC 6298's back-off, whatever the
+ * intervals really are (linux tcp_model_timeout()).
+ */
+static uint64_t syn_patience_ns(uint32_t retries)
+{
+	uint64_t sum = 0, wait = TCP_RTO_INITIAL_NS;
+
+	for (uint32_t i = 0; i <= retries; i++) {
+		sum += wait;
+		wait = 2 * wait < TCP_RTO_MAX_NS ? 2 * wait : TCP_RTO_MAX_NS;
+	}
+	return sum;
+}
+
+static bool is_syn_given_up(const struct tcp_conn *c, struct mono now)
+{
+	if (is_user_timeout(c, c->progress, now))
+		return true;
+	if (c->state == TCP_SYN_SENT)
+		return mono_since(now, c->progress) >= syn_patience_ns(c->syncnt);
+	return c->syn_retries >= tcp_knob_u(c->t, NS_KNOB_tcp_synack_retries);
+}
+
+/*
+ * RFC 9293 MUST-23, RFC 6298 5.5, 5.7. The first few SYNs are repeated without back-off (linux
+ * tcp_syn_linear_timeouts): a first packet is lost for many reasons that have nothing to do with congestion, and
+ * whoever connects waits for it.
+ */
 static void on_syn_timeout(struct tcp_conn *c, struct mono now)
 {
-	uint32_t max =
-		c->state == TCP_SYN_SENT ? c->syncnt : tcp_knob_u(c->t, NS_KNOB_tcp_synack_retries);
-
-	bool is_last = c->syn_retries >= max || is_user_timeout(c, c->progress, now);
+	bool is_active = c->state == TCP_SYN_SENT, is_last = is_syn_given_up(c, now);
+	uint32_t linear = is_active ? tcp_knob_u(c->t, NS_KNOB_tcp_syn_linear_timeouts) : 0;
 
 	tcp_fastopen_timeout(c, c->syn_retries, is_last, now);
 	if (is_last) {
@@ -141,11 +167,12 @@ static void on_syn_timeout(struct tcp_conn *c, struct mono now)
 		return;
 	}
 	count_rto(c, now);
-	if (c->state == TCP_SYN_SENT)
+	if (is_active)
 		tcp_fastopen_lost(c, now);
 	c->syn_retries++;
 	c->meter.total_retrans++;
-	c->backoff++;
+	if (c->syn_retries > linear)
+		c->backoff++;
 	stat_inc(tcp_stats(c->t), STAT_TCP_RETRANS_SEGS);
 	c->flags |= TCP_F_SYN_DUE;
 	tcp_rto_arm(c, now);

@@ -125,10 +125,11 @@ START_TEST(tcp_knob_of_syn_retries_says_when_to_give_up)
 	struct rp_conn c;
 
 	turn_knob(NS_KNOB_tcp_syn_retries, 1);
+	turn_knob(NS_KNOB_tcp_syn_linear_timeouts, 1);
 	expect(rp_connect_begin(&rp, 9000, &c));
-	rp_wait(&rp, 2 * NS_PER_SEC);
+	rp_wait(&rp, 3 * NS_PER_SEC);
 	expect(!rp_event(&rp, c.sock, NS_EV_ERR, NULL));
-	rp_wait(&rp, 2 * NS_PER_SEC); /* 1 s, then 2 s after the second SYN */
+	rp_wait(&rp, 2 * NS_PER_SEC); /* 3 s are over 2 s after the third SYN */
 	expect(rp_event(&rp, c.sock, NS_EV_ERR, NULL));
 }
 END_TEST

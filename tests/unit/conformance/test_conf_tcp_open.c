@@ -280,10 +280,10 @@ START_TEST(rfc9293_s3_5_ack_of_the_handshake_may_carry_data_and_fin)
 }
 END_TEST
 
-START_TEST(rfc9293_s3_8_1_syn_is_retransmitted_and_given_up)
+/* Moments at which SYNs leave until connect() gives up, the moment of that as the last. Return: how many */
+static uint32_t syns_until_given_up(struct mono *at, uint32_t most)
 {
 	struct rp_conn c;
-	struct mono at[32];
 	uint32_t cnt = 0;
 	struct seen s;
 	int err = 0;
@@ -292,20 +292,61 @@ START_TEST(rfc9293_s3_8_1_syn_is_retransmitted_and_given_up)
 	at[cnt++] = rp.now;
 	for (int i = 0; i < 4000 && !rp_event(&rp, c.sock, NS_EV_ERR, NULL); i++) {
 		while (rp_take(&rp, &s)) {
-			expect((s.flags & 0x3f) == FL_SYN && s.seq == c.irs && cnt < 32);
+			expect((s.flags & 0x3f) == FL_SYN && s.seq == c.irs && cnt + 1 < most);
 			at[cnt++] = rp.now;
 		}
 		rp_wait(&rp, 50 * NS_PER_MS);
 	}
 	expect(rp_event(&rp, c.sock, NS_EV_ERR, &err) && err == -ETIMEDOUT);
-	/* linux: tcp_syn_retries 6: 1, 2, 4, 8, 16, 32 and 64 s; RFC 1122 4.2.3.5 asks for 3 minutes in all */
-	expect(cnt >= 5 && cnt <= 8);
-	for (uint32_t i = 1; i < cnt; i++) {
-		uint64_t gap = mono_since(at[i], at[i - 1]);
-
-		expect(gap >= (900 * NS_PER_MS) << (i - 1) && gap <= (1300 * NS_PER_MS) << (i - 1));
-	}
+	at[cnt] = rp.now;
 	ns_sock_close(rp.stack, c.sock);
+	return cnt;
+}
+
+/* @gaps: seconds from each of @cnt SYNs to the next, and from the last to the end */
+static void check_syns(const uint8_t *gaps, uint32_t cnt)
+{
+	struct mono at[32];
+
+	expect(syns_until_given_up(at, 32) == cnt);
+	for (uint32_t i = 0; i < cnt; i++) {
+		uint64_t gap = mono_since(at[i + 1], at[i]);
+
+		expect(gap >= gaps[i] * NS_PER_SEC - 100 * NS_PER_MS &&
+		       gap <= gaps[i] * NS_PER_SEC + 100 * NS_PER_MS);
+	}
+}
+
+/* linux: four without back-off, and until 127 s are over, which are tcp_syn_retries 6; RFC 1122 4.2.3.5 asks for 3 minutes */
+START_TEST(rfc9293_s3_8_1_syn_is_retransmitted_and_given_up)
+{
+	check_syns((const uint8_t[]){ 1, 1, 1, 1, 1, 2, 4, 8, 16, 32, 64 }, 11);
+}
+END_TEST
+
+/* linux tcp_model_timeout(): TCP_SYNCNT is the time that it takes with back-off; the moments are a kernel's (6.18) */
+START_TEST(tcp_syncnt_is_a_time_and_not_a_number_of_syns)
+{
+	static const struct {
+		int syncnt;
+		uint32_t cnt;
+		uint8_t gaps[8];
+	} rows[] = {
+		{ 1, 3, { 1, 1, 1 } },
+		{ 2, 6, { 1, 1, 1, 1, 1, 2 } },
+	};
+
+	for (size_t i = 0; i < NS_ARRAY_LEN(rows); i++) {
+		expect(ns_stack_set_knob(rp.stack, NS_KNOB_tcp_syn_retries, rows[i].syncnt) == 0);
+		check_syns(rows[i].gaps, rows[i].cnt);
+	}
+}
+END_TEST
+
+START_TEST(rfc6298_s5_5_backoff_of_syns_doubles_at_once_without_linear_timeouts)
+{
+	expect(ns_stack_set_knob(rp.stack, NS_KNOB_tcp_syn_linear_timeouts, 0) == 0);
+	check_syns((const uint8_t[]){ 1, 2, 4, 8, 16, 32, 64 }, 7);
 }
 END_TEST
 
@@ -797,6 +838,8 @@ int main(void)
 	tcase_add_test(tc, rfc9293_s3_10_7_2_data_in_a_syn_is_not_lost);
 	tcase_add_test(tc, rfc9293_s3_5_ack_of_the_handshake_may_carry_data_and_fin);
 	tcase_add_test(tc, rfc9293_s3_8_1_syn_is_retransmitted_and_given_up);
+	tcase_add_test(tc, tcp_syncnt_is_a_time_and_not_a_number_of_syns);
+	tcase_add_test(tc, rfc6298_s5_5_backoff_of_syns_doubles_at_once_without_linear_timeouts);
 	tcase_add_test(tc, rfc9293_s3_8_1_syn_ack_is_retransmitted);
 	tcase_add_test(tc, rfc9293_s3_10_7_4_repeated_syn_gets_the_same_syn_ack);
 	tcase_add_test(tc, tcp_accept_queue_full_holds_back_and_drains);
