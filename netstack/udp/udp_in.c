@@ -261,7 +261,10 @@ static enum drop deliver_group(struct udp *u, const struct pkt *p, const struct 
 		    (s->is_connected && !is_connected_to(s, &in->remote)))
 			continue;
 		r = DROP_UDP_FILTERED;
-		if (!is_mcast || udp_sock_hears(s, &in->local.addr, &in->remote.addr, in->ifindex))
+		if (in->has_no_csum && !s->is_no_check6_rx)
+			r = DROP_UDP_ZERO_CSUM;
+		else if (!is_mcast ||
+			 udp_sock_hears(s, &in->local.addr, &in->remote.addr, in->ifindex))
 			r = hand_over(s, p, in, ip, now);
 		if (why != DROP_NONE)
 			why = r;
@@ -277,6 +280,8 @@ static enum drop deliver(struct udp *u, const struct pkt *p, const struct udp_in
 	if (ip->is_bcast)
 		return deliver_group(u, p, in, ip, now);
 	s = udp_find(u, &in->local, &in->remote, in->ifindex);
+	if (in->has_no_csum && !(s && s->is_no_check6_rx))
+		return DROP_UDP_ZERO_CSUM;
 	if (s)
 		return hand_over(s, p, in, ip, now);
 	net_port_unreachable(u->net, p, ip, now);
@@ -297,8 +302,6 @@ static enum drop parse(const struct udp *u, struct pkt *p, const struct ip_rx *i
 	if (len < sizeof(h) || len > pkt_len(p))
 		return DROP_UDP_BAD_HEADER;
 	pkt_trim(p, len);
-	if (be16_get(h.csum) == 0 && !ns_addr_is_v4(&ip->src))
-		return DROP_UDP_ZERO_CSUM;
 	if (be16_get(h.csum) != 0 && !ip->csum_ok) {
 		uint32_t sum = csum_pseudo(&ip->src, &ip->dst, IP_PROTO_UDP, len);
 
@@ -308,6 +311,7 @@ static enum drop parse(const struct udp *u, struct pkt *p, const struct ip_rx *i
 	*ret_in = (struct udp_in){ .local = { ip->dst, be16_get(h.dport) },
 				   .remote = { ip->src, be16_get(h.sport) },
 				   .gso_size = p->gso_size,
+				   .has_no_csum = be16_get(h.csum) == 0 && !ns_addr_is_v4(&ip->src),
 				   .ifindex = p->loop_ifindex ? p->loop_ifindex
 							      : net_rx_ifindex(u->net, ip),
 				   .off = sizeof(h),

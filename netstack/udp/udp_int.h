@@ -95,7 +95,8 @@ struct udp_sock {
 	uint32_t mark;            /* SO_MARK */
 	uint32_t uid;             /* NS_SO_UID */
 	int sndbuf;
-	bool is_broadcast, is_no_check, has_info, is_gro;
+	bool is_broadcast, has_info, is_gro;
+	bool is_no_check, is_no_check6_tx, is_no_check6_rx;
 	bool is_corked; /* UDP_CORK */
 	struct udp_gathered gathered;
 };
@@ -177,6 +178,7 @@ struct udp_in {
 	uint32_t off, len;
 	uint32_t ifindex;  /* of the link it came by, or that a copy's original left by */
 	uint16_t gso_size; /* octets of each datagram of a super-frame, 0: it is none */
+	bool has_no_csum;  /* over IPv6, where it takes a socket that agreed to it (RFC 6935 5) */
 };
 
 /** udp_queue_push() - a copy of it for this socket */

@@ -39,6 +39,8 @@ static const struct opt_row {
 	[NS_SO_REUSEPORT] = { OPT_BOOL, 0, AT(bind.reuseport) },
 	[NS_SO_BROADCAST] = { OPT_BOOL, 0, AT(is_broadcast) },
 	[NS_SO_NO_CHECK] = { OPT_BOOL, 0, AT(is_no_check) },
+	[NS_UDP_NO_CHECK6_TX] = { OPT_BOOL, 0, AT(is_no_check6_tx) },
+	[NS_UDP_NO_CHECK6_RX] = { OPT_BOOL, 0, AT(is_no_check6_rx) },
 	[NS_UDP_GRO] = { OPT_BOOL, 0, AT(is_gro) },
 	[NS_UDP_CORK] = { OPT_BOOL, 0, AT(is_corked) },
 	[NS_DGRAM_INFO] = { OPT_BOOL, 0, AT(has_info) },

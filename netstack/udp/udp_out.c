@@ -97,7 +97,7 @@ static int copy_payload(struct udp *u, struct pkt *p, const struct udp_part *par
 	return r;
 }
 
-static void header_push(struct pkt *p, const struct udp_out *o, uint16_t sport, bool has_csum,
+static void header_push(struct pkt *p, const struct udp_out *o, uint16_t sport, bool is_summed,
 			bool is_partial)
 {
 	struct udp_hdr *h = PKT_PUSH(p, struct udp_hdr);
@@ -109,7 +109,7 @@ static void header_push(struct pkt *p, const struct udp_out *o, uint16_t sport, 
 			       .dport = be16(o->to.port),
 			       .len = be16((uint16_t)len) };
 	p->csum = PKT_CSUM_FULL;
-	if (!has_csum)
+	if (!is_summed)
 		return;
 	if (is_partial) {
 		p->csum = PKT_CSUM_PARTIAL;
@@ -218,6 +218,12 @@ int udp_path_mtu(struct udp_sock *s, const struct ns_dgram_tx *tx, struct mono n
 	return r < 0 ? r : (int)net_pmtu(s->udp->net, &o.dst, &o.to.addr, now);
 }
 
+/* RFC 8200 8.1: over IPv6 there always is one, but for what RFC 6935 5 lets a program ask for */
+static bool has_csum(const struct udp_sock *s, const struct ns_addr *to)
+{
+	return !(ns_addr_is_v4(to) ? s->is_no_check : s->is_no_check6_tx);
+}
+
 /* linux 6.18 udp_send_skb(): sizes of UDP_SEGMENT; @len octets in all. */
 static int check_gso(const struct udp_sock *s, const struct udp_out *o, uint32_t gso_size,
 		     size_t len, uint32_t mtu)
@@ -226,7 +232,7 @@ static int check_gso(const struct udp_sock *s, const struct udp_out *o, uint32_t
 		return -EMSGSIZE;
 	if (len > (size_t)gso_size * UDP_SEGMENTS_MAX)
 		return -EINVAL;
-	return s->is_no_check && ns_addr_is_v4(&o->to.addr) ? -EINVAL : 0;
+	return has_csum(s, &o->to.addr) ? 0 : -EINVAL;
 }
 
 /* May @len octets of payload go by this path? @ret_mtu as path_mtu(). */
@@ -318,9 +324,7 @@ static struct pkt *build(struct udp_sock *s, const struct udp_out *o, const stru
 		ping_header_push(p, part->iov, &o->src, &o->to.addr, s->bind.local.port);
 		return take(p);
 	}
-	/* RFC 8200 8.1: over IPv6 there always is one */
-	header_push(p, o, s->bind.local.port, !s->is_no_check || !ns_addr_is_v4(&o->to.addr),
-		    !is_cut);
+	header_push(p, o, s->bind.local.port, has_csum(s, &o->to.addr), !is_cut);
 	return take(p);
 }
 

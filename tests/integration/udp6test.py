@@ -20,7 +20,7 @@ ECHO4 = ("::ffff:" + PEER4, 7201)
 SIX = socket.IPPROTO_IPV6
 RECVERR, MTU_DISCOVER, MTU, DONTFRAG, UNICAST_IF, MULTICAST_ALL = 25, 23, 24, 62, 76, 29
 BINDTODEVICE, BINDTOIFINDEX = 25, 62
-UDP, UDP_SEGMENT, UDP_GRO = 17, 103, 104
+UDP, UDP_NO_CHECK6_TX, UDP_NO_CHECK6_RX, UDP_SEGMENT, UDP_GRO = 17, 101, 102, 103, 104
 SCOPE = socket.if_nametoindex("eth0")
 
 
@@ -449,6 +449,22 @@ def udp_gro():
         seen += [got == data, control_of(control), flags]
         client.sendto(b"alone", server.getsockname())
         return seen + [server.recvmsg(65536, 256)[:3]]
+
+
+@check
+def udp_without_checksum():
+    """A server hears it once it has agreed to; what came before is gone."""
+    with six() as server, six() as client:
+        server.bind(("::1", 0))
+        seen = [[sock.getsockopt(UDP, option), outcome(sock.setsockopt, UDP, option, 2), sock.getsockopt(UDP, option)]
+                for sock, option in ((client, UDP_NO_CHECK6_TX), (client, UDP_NO_CHECK6_RX))]
+        seen.append(outcome(client.sendto, b"not agreed", server.getsockname()))
+        server.setsockopt(UDP, UDP_NO_CHECK6_RX, 1)
+        client.sendto(b"agreed", server.getsockname())
+        seen += [server.recv(100), outcome(client.sendmsg, [bytes(3000)], [segment(1200)], 0, server.getsockname())]
+        client.setsockopt(UDP, UDP_NO_CHECK6_TX, 0)
+        client.sendto(b"with one", server.getsockname())
+        return seen + [server.recv(100)]
 
 
 @check

@@ -93,6 +93,8 @@ enum ns_sockopt {
 	NS_IPV6_UNICAST_IF,
 	NS_UDP_SEGMENT, /* octets, 0..65535: what is longer leaves as datagrams of that length; 0: off */
 	NS_UDP_GRO, /* bool: datagrams that came in one super-frame are handed over in one piece */
+	NS_UDP_NO_CHECK6_TX, /* bool: send over IPv6 without checksum (RFC 6935 5) */
+	NS_UDP_NO_CHECK6_RX, /* bool: take datagrams of IPv6 that have none */
 	NS_UDP_CORK, /* bool: sends gather in one datagram until ns_dgram_flush(), or the first send after it is off */
 	NS_DGRAM_INFO, /* bool; for the embedder, who wants ns_dgram_rx of each datagram: kept, no effect */
 	NS_TCP_OUTQ, /* get: octets, a FIN counting as one, that the peer has not acknowledged (SIOCOUTQ of Linux) */

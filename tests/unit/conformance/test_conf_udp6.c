@@ -129,6 +129,53 @@ START_TEST(rfc8200_s8_1_so_no_check_is_of_ipv4_alone)
 }
 END_TEST
 
+/* A socket that agreed takes it; who has a checksum that is wrong is dropped even so. Others do not agree. */
+START_TEST(rfc6935_s5_no_checksum_is_taken_by_who_agreed)
+{
+	struct ns_endpoint local = at(any, DNS), second = at(any, DNS + 1);
+	ns_sock s = dgram_bound(&local), t = dgram_bound(&second);
+	struct way w = rp_way(CLIENT, DNS);
+	struct ip6_in ip = from_to(peer, us);
+
+	set(s, NS_UDP_NO_CHECK6_RX, 1);
+	frame_udp6(&f, &w, &ip, "text", 4, 0);
+	rp_inject(&rp, &f);
+	expect(dgram_got(s, "text", NULL));
+	frame_udp6(&f, &w, &ip, "text", 4, 0x1234);
+	expect(dropped_silently(&f, "UDP_CSUM"));
+	w = rp_way(CLIENT, DNS + 1);
+	frame_udp6(&f, &w, &ip, "text", 4, 0);
+	expect(dropped_silently(&f, "UDP_ZERO_CSUM"));
+	w = rp_way(CLIENT, DNS + 2); /* nobody's, and nobody is told */
+	frame_udp6(&f, &w, &ip, "text", 4, 0);
+	expect(dropped_silently(&f, "UDP_ZERO_CSUM"));
+	ns_sock_close(rp.stack, t);
+	set(s, NS_UDP_NO_CHECK6_RX, 0);
+	w = rp_way(CLIENT, DNS);
+	frame_udp6(&f, &w, &ip, "text", 4, 0);
+	expect(dropped_silently(&f, "UDP_ZERO_CSUM"));
+}
+END_TEST
+
+START_TEST(rfc6935_s5_who_asked_sends_without_checksum)
+{
+	static const char octets[300];
+	struct ns_endpoint local = at(any, DNS), to = at(peer, CLIENT);
+	ns_sock s = dgram_bound(&local);
+	struct seen seen;
+
+	set(s, NS_UDP_NO_CHECK6_TX, 1);
+	expect(dgram_send(s, &to, "x", 1) == 0);
+	expect(rp_take(&rp, &seen) && seen.data_len == 9); /* the header, then the octet */
+	expect(seen.data[6] == 0 && seen.data[7] == 0);
+	/* linux udp_v6_send_skb(): each of its segments would need one */
+	set(s, NS_UDP_SEGMENT, 100);
+	expect(dgram_send(s, &to, octets, sizeof(octets)) == -EINVAL);
+	set(s, NS_UDP_NO_CHECK6_TX, 0);
+	expect(dgram_send(s, &to, "x", 1) == 0 && took(&seen, us, peer));
+}
+END_TEST
+
 START_TEST(rfc3493_s3_7_any_of_ipv6_hears_ipv4_as_mapped_unless_v6only)
 {
 	struct ns_endpoint local = at(any, DNS), four = at(ns_addr_v4(0), DNS);
@@ -479,6 +526,8 @@ int main(void)
 	tcase_add_test(tc, rfc8200_s8_1_a_datagram_goes_in_and_its_answer_out);
 	tcase_add_test(tc, rfc8200_s8_1_no_checksum_is_refused);
 	tcase_add_test(tc, rfc8200_s8_1_so_no_check_is_of_ipv4_alone);
+	tcase_add_test(tc, rfc6935_s5_no_checksum_is_taken_by_who_agreed);
+	tcase_add_test(tc, rfc6935_s5_who_asked_sends_without_checksum);
 	tcase_add_test(tc, rfc3493_s3_7_any_of_ipv6_hears_ipv4_as_mapped_unless_v6only);
 	tcase_add_test(tc, rfc3542_s6_source_link_hops_and_class_of_one_datagram);
 	tcase_add_test(tc, rfc4007_s9_link_local_ends_have_the_zone_of_their_link);
