@@ -40,19 +40,20 @@
 
 enum {
 	GAIN_1 = 256,
-	GAIN_HIGH = 739,      /* 2/ln 2, rounded up: 4.3.2.1 */
-	GAIN_DRAIN = 88,      /* ln 2/2: 4.3.3 */
-	GAIN_CWND = 512,      /* 4.3.4.1 */
-	CYCLE_LEN = 8,        /* 4.3.4.1 */
-	CYCLE_RANDOM = 7,     /* 4.3.4.2: all but the phase of 3/4 */
-	MIN_SEGS = 4,         /* BBRMinPipeCwnd, 4.2.3.3 */
-	FULL_ROUNDS = 3,      /* 4.3.2.2 */
-	QUANTA = 3,           /* 4.2.3.2 */
-	QUANTUM_MAX = 65536,  /* 4.2.2, octets */
-	SLOW_Bps = 150000,    /* 4.2.2: 1.2 Mbit/s */
-	MEDIUM_Bps = 3000000, /* 4.2.2: 24 Mbit/s */
-	EXTRA_ROUNDS = 5,     /* linux bbr_extra_acked_win_rtts */
-	MARGIN_PERCENT = 99,  /* linux: a little below bw, so that no queue stays */
+	GAIN_HIGH = 739,     /* 2/ln 2, rounded up: 4.3.2.1 */
+	GAIN_DRAIN = 88,     /* ln 2/2: 4.3.3 */
+	GAIN_CWND = 512,     /* 4.3.4.1 */
+	CYCLE_LEN = 8,       /* 4.3.4.1 */
+	CYCLE_RANDOM = 7,    /* 4.3.4.2: all but the phase of 3/4 */
+	MIN_SEGS = 4,        /* BBRMinPipeCwnd, 4.2.3.3 */
+	FULL_ROUNDS = 3,     /* 4.3.2.2 */
+	QUANTA = 3,          /* 4.2.3.2 */
+	QUANTUM_SHIFT = 10,  /* 4.2.2: about a millisecond's worth of the rate */
+	QUANTUM_MAX = 65536, /* 4.2.2, octets */
+	SLOW_Bps = 150000,   /* 4.2.2: 1.2 Mbit/s; below it segments leave one by one */
+	PROBE_SEGS = 2,      /* linux bbr_quantization_budget() */
+	EXTRA_ROUNDS = 5,    /* linux bbr_extra_acked_win_rtts */
+	MARGIN_PERCENT = 99, /* linux: a little below bw, so that no queue stays */
 };
 
 #define EXTRA_NS      (100 * NS_PER_MS) /* linux bbr_extra_acked_max_us: of the bandwidth, at most */
@@ -97,15 +98,13 @@ static void bw_add(struct tcp_cc_bbr *b, uint64_t rate)
 	*slot = rate > *slot ? rate : *slot;
 }
 
-/* 4.2.2 */
+/* 4.2.2, in segments as Linux counts it */
 static uint32_t send_quantum(const struct tcp_cc *cc)
 {
-	if (cc->pacing_rate < SLOW_Bps)
-		return cc->mss;
-	if (cc->pacing_rate < MEDIUM_Bps)
-		return 2 * cc->mss;
-	return (uint32_t)(cc->pacing_rate / 1000 < QUANTUM_MAX ? cc->pacing_rate / 1000
-							       : QUANTUM_MAX);
+	uint64_t octets = cc->pacing_rate >> QUANTUM_SHIFT;
+	uint32_t segs = (uint32_t)(octets < QUANTUM_MAX ? octets : QUANTUM_MAX) / cc->mss;
+
+	return ns_max_u(segs, cc->pacing_rate < SLOW_Bps ? 1 : 2);
 }
 
 /* Octets that @rate brings in a time. */
@@ -114,17 +113,25 @@ static uint64_t product(uint64_t rate, uint64_t ns)
 	return rate * (ns / 64) / TICKS_PER_SEC;
 }
 
-/* BBRInflight(), 4.2.3.2: @gain times what the path holds, and what is being put together at both ends */
-static uint32_t inflight(const struct tcp_cc *cc, uint32_t gain)
+/*
+ * BBRInflight(), 4.2.3.2: @gain times what the path holds, @extra octets, and what is being put together at both ends.
+ * In whole segments, rounded up, and an even number of them, since a receiver acknowledges every other one: what is
+ * rounded down makes the next rate that is seen lower, and so on. The phase that asks for more gets two segments above
+ * the rest, or on a path that holds next to nothing 5/4 of it would be no more than it (linux bbr_quantization_budget()).
+ */
+static uint32_t inflight(const struct tcp_cc *cc, uint32_t gain, uint32_t extra)
 {
 	const struct tcp_cc_bbr *b = &cc->bbr;
-	uint64_t len;
+	uint64_t segs;
 
 	if (b->rtprop_ns == NO_RTPROP)
-		return tcp_cc_initial_window(cc->mss);
-	len = product(max_bw(b), b->rtprop_ns) * gain / GAIN_1;
-	len += (uint64_t)QUANTA * send_quantum(cc);
-	return len < TCP_CWND_MAX ? (uint32_t)len : TCP_CWND_MAX;
+		return tcp_cc_initial_window(cc->mss) + extra;
+	segs = (product(max_bw(b), b->rtprop_ns) * gain / GAIN_1 + extra + cc->mss - 1) / cc->mss;
+	segs += QUANTA * send_quantum(cc);
+	segs += segs & 1;
+	if (b->state == PROBE_BW && b->cycle_idx == 0)
+		segs += PROBE_SEGS;
+	return segs < TCP_CWND_MAX / cc->mss ? (uint32_t)segs * cc->mss : TCP_CWND_MAX;
 }
 
 /* 4.2.1: until the pipe was full once the rate only rises */
@@ -244,9 +251,10 @@ static void check_cycle_phase(struct tcp_cc *cc, const struct tcp_cc_sample *s, 
 	if (b->state != PROBE_BW)
 		return;
 	if (b->pacing_gain > GAIN_1)
-		is_over = is_over && (s->lost || s->prior_flight >= inflight(cc, b->pacing_gain));
+		is_over =
+			is_over && (s->lost || s->prior_flight >= inflight(cc, b->pacing_gain, 0));
 	else if (b->pacing_gain < GAIN_1)
-		is_over = is_over || s->prior_flight <= inflight(cc, GAIN_1);
+		is_over = is_over || s->prior_flight <= inflight(cc, GAIN_1, 0);
 	if (is_over)
 		next_phase(b, now);
 }
@@ -274,7 +282,7 @@ static void check_drain(struct tcp_cc *cc, const struct tcp_cc_sample *s, struct
 
 	if (b->state == STARTUP && b->is_filled)
 		enter(b, DRAIN, GAIN_DRAIN, GAIN_HIGH);
-	if (b->state == DRAIN && s->flight <= inflight(cc, GAIN_1))
+	if (b->state == DRAIN && s->flight <= inflight(cc, GAIN_1, 0))
 		enter_probe_bw(cc, now);
 }
 
@@ -368,7 +376,7 @@ static void modulate_for_recovery(struct tcp_cc *cc, const struct tcp_cc_sample 
 static void set_cwnd(struct tcp_cc *cc, const struct tcp_cc_sample *s)
 {
 	struct tcp_cc_bbr *b = &cc->bbr;
-	uint32_t target = inflight(cc, b->cwnd_gain) + extra_window(b);
+	uint32_t target = inflight(cc, b->cwnd_gain, extra_window(b));
 
 	if (s->acked) {
 		modulate_for_recovery(cc, s);

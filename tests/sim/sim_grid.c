@@ -16,8 +16,10 @@
  * turns and not by seconds: TURNS_RENO to settle and as many that count, twice as many with CUBIC, whose factor is 0.7 and
  * not 0.5 (0.7^2 = 0.49). A turn is the time from one fall to the next of a flow that has
  * its share of path and queue, or the window that the random losses leave it, if that is less (at the top of a
- * sawtooth; Mathis 1997): half of it back, a segment a round trip, with Reno, K with CUBIC (theory.h). BBR has no falls: it
- * gets the ten seconds from one probe of the round trip, at which all give way, to the next.
+ * sawtooth; Mathis 1997): half of it back, a segment a round trip, with Reno, K with CUBIC (theory.h). BBR has no falls: its
+ * turn is the ten seconds from one probe of the round trip, at which all give way, to the next, and it gets TURNS_BBR;
+ * one where no flow has a share, since the four segments that version 1 always has out are more than the path holds, and
+ * whoever is locked out by the others' (Floyd and Jacobson) stays so the longer.
  *
  * Every row has the goodput of all flows, what that is of theory's (the bottleneck, or as many windows a round trip as
  * there are flows), and Jain's index: (sum x)^2 / (n sum x^2). Rows of window-based congestion controls have to have
@@ -43,11 +45,13 @@ enum {
 	QUEUE_LEAST = 32768, /* octets */
 	TURNS_RENO = 8,
 	TURNS_CUBIC = 16,
+	TURNS_BBR = 6,
 	BBR_SECS = 10,  /* RTpropFilterLen */
 	SECS_LEAST = 4, /* of each half of a run */
 	SECS_MOST = 64,
 	SECS_ALONE = 5, /* of a flow that has nobody to be equal to */
 	JAIN_LEAST = 900,
+	SHARE_LEAST = 4, /* segments: below, losses show no three behind them and timeouts decide */
 };
 
 static const struct control {
@@ -116,7 +120,7 @@ static double settling_secs(const struct path *p)
 	case NS_CC_COUNT:
 		break;
 	}
-	return BBR_SECS;
+	return share_segs(p) < SHARE_LEAST ? BBR_SECS : TURNS_BBR * BBR_SECS;
 }
 
 /* KB/s by theory */
@@ -220,8 +224,7 @@ static bool is_in_grid(const struct path *p)
 /* Where theory does not promise what the row is asked for. */
 static bool is_index_due(const struct path *p)
 {
-	/* losses of less than four segments show no three behind them: timeouts decide (RFC 5681 3.2, RFC 8985 3.3.1) */
-	if (share_segs(p) < 4)
+	if (share_segs(p) < SHARE_LEAST) /* RFC 5681 3.2, RFC 8985 3.3.1 */
 		return false;
 	/* version 1 of BBR does not answer losses: where two windows of each do not fit, it is chance whose are dropped */
 	if (p->control->congestion == NS_CC_BBR)

@@ -247,6 +247,12 @@ START_TEST(bbr_s4_3_4_2_cycle_never_begins_with_three_quarters)
 }
 END_TEST
 
+/* What the window has besides in the phase of 5/4 (linux bbr_quantization_budget()). */
+static uint32_t probe_octets(void)
+{
+	return info().pacing_gain == G_UP ? 2 * MSS : 0;
+}
+
 /* To the phase of 5/4. */
 static void reach_up(void)
 {
@@ -264,7 +270,10 @@ START_TEST(bbr_s4_3_4_3_up_lasts_until_a_quarter_more_is_in_flight)
 	now = mono_add(now, 5 * RTT);
 	within(MB, MSS, product(MB));
 	ck_assert_uint_eq(info().pacing_gain, G_UP);
-	within(MB, MSS, product(MB) * 5 / 4 + 6 * MSS);
+	/* with the quanta, made even, and the two segments of this phase; one segment was acknowledged */
+	within(MB, MSS, product(MB) * 5 / 4 + (6 + 1 + 2 - 2) * MSS);
+	ck_assert_uint_eq(info().pacing_gain, G_UP);
+	within(MB, MSS, product(MB) * 5 / 4 + (6 + 1 + 2 - 1) * MSS);
 	ck_assert_uint_eq(info().pacing_gain, G_DOWN);
 }
 END_TEST
@@ -405,10 +414,25 @@ END_TEST
 /* And one acknowledgement's worth, as acknowledgements come in bunches of ten segments here. */
 START_TEST(bbr_s4_2_3_2_window_is_twice_the_product_and_the_quanta)
 {
+	const uint32_t window = 2 * product(MB) + 3 * 2 * MSS + 10 * MSS;
+
 	reach_probe_bw();
 	for (int i = 0; i < 60; i++)
 		within(MB, 10 * MSS, product(MB));
-	ck_assert_uint_eq(cc.cwnd, 2 * product(MB) + 3 * 2 * MSS + 10 * MSS);
+	ck_assert_uint_eq(cc.cwnd, window + probe_octets());
+}
+END_TEST
+
+/* linux bbr_quantization_budget(): a receiver acknowledges every other segment, and what is rounded down is lost for good */
+START_TEST(bbr_s4_2_3_2_window_is_an_even_number_of_segments_rounded_up)
+{
+	/* 100 octets more than 110 segments: twice that are 221, 10 of a bunch of acknowledgements, 3 * 2 of quanta, and one to be even */
+	for (int i = 0; i < 5; i++)
+		round_of(MB * 11 / 10 + 1000, RTT);
+	within(MB * 11 / 10 + 1000, MSS, MSS);
+	cc.cwnd = 300 * MSS;
+	within(MB * 11 / 10 + 1000, MSS, product(MB));
+	ck_assert_uint_eq(cc.cwnd, (221 + 10 + 6 + 1) * MSS + probe_octets());
 }
 END_TEST
 
@@ -420,7 +444,8 @@ START_TEST(bbr_s4_2_2_quanta_follow_the_rate)
 	within(MB / 20, MSS, MSS);
 	for (int i = 0; i < 60; i++)
 		within(MB / 20, 10 * MSS, MSS);
-	ck_assert_uint_eq(cc.cwnd, 2 * product(MB / 20) + 3 * MSS + product(MB / 20));
+	ck_assert_uint_eq(cc.cwnd,
+			  2 * product(MB / 20) + 3 * MSS + product(MB / 20) + probe_octets());
 	setup();
 	for (int i = 0; i < 5; i++)
 		round_of(10 * MB, RTT);
@@ -440,7 +465,7 @@ START_TEST(bbr_bunches_of_acknowledgements_widen_the_window)
 	reach_probe_bw();
 	for (int i = 0; i < 60; i++)
 		within(MB, 10 * MSS, product(MB));
-	cwnd = cc.cwnd;
+	cwnd = cc.cwnd - probe_octets();
 	now = mono_add(now, 50 * NS_PER_MS);
 	for (int i = 0; i < 5; i++) { /* 50 segments at one moment */
 		s = sample(MB, RTT, 10 * MSS);
@@ -448,7 +473,7 @@ START_TEST(bbr_bunches_of_acknowledgements_widen_the_window)
 		s.flight = product(MB);
 		give(&s);
 	}
-	ck_assert_uint_eq(cc.cwnd, cwnd + 40 * MSS);
+	ck_assert_uint_eq(cc.cwnd - probe_octets(), cwnd + 40 * MSS);
 	/* forgotten after ten rounds */
 	for (int i = 0; i < 11; i++) {
 		now = mono_add(now, RTT);
@@ -456,7 +481,7 @@ START_TEST(bbr_bunches_of_acknowledgements_widen_the_window)
 		s.flight = product(MB);
 		give(&s);
 	}
-	ck_assert_uint_eq(cc.cwnd, cwnd);
+	ck_assert_uint_eq(cc.cwnd - probe_octets(), cwnd);
 }
 END_TEST
 
@@ -615,6 +640,7 @@ Suite *bbr_suite(void)
 	tcase_add_test(t, bbr_s4_3_5_probe_rtt_lasts_200_ms_and_a_round);
 	tcase_add_test(t, bbr_s4_3_5_probe_rtt_before_the_pipe_was_full_returns_to_startup);
 	tcase_add_test(t, bbr_s4_2_3_2_window_is_twice_the_product_and_the_quanta);
+	tcase_add_test(t, bbr_s4_2_3_2_window_is_an_even_number_of_segments_rounded_up);
 	tcase_add_test(t, bbr_s4_2_2_quanta_follow_the_rate);
 	tcase_add_test(t, bbr_bunches_of_acknowledgements_widen_the_window);
 	tcase_add_test(t, bbr_s4_2_3_3_four_segments_are_the_least);
