@@ -447,6 +447,8 @@ int64_t call_setsockopt(struct agent *a, struct call *c, struct asock *s, int fd
 	if (!cred_may_set(a, c, level, name, val, len))
 		return -EPERM;
 	r = level == IPPROTO_TCP ? fastopen_may_set(a, s, name, val, len) : 0;
+	if (level == IPPROTO_IPV6 && name == IPV6_PKTINFO)
+		r = device_may_set_pktinfo(s, val, len);
 	if (r < 0)
 		return r;
 	r = aopt_set(&s->opts, s->family, level, name, val, len, &res);

@@ -113,3 +113,13 @@ int64_t device_get_name(const struct agent *a, const struct asock *s, const stru
 		return -EINVAL;
 	return args_opt_out(mem, val, len_ptr, room, name, strlen(name) + 1);
 }
+
+int device_may_set_pktinfo(const struct asock *s, const uint8_t *val, int len)
+{
+	struct in6_pktinfo info;
+
+	if (s->family != AF_INET6 || !s->bound_ifindex || len < (int)sizeof(info))
+		return 0;
+	memcpy(&info, val, sizeof(info));
+	return info.ipi6_ifindex == s->bound_ifindex ? 0 : -EINVAL;
+}

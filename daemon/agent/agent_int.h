@@ -334,6 +334,8 @@ ns_must_check int device_set_name(struct agent *a, const struct call *c, struct 
 				  const uint8_t *val, int len);
 ns_must_check int device_set_ifindex(struct agent *a, const struct call *c, struct asock *s,
 				     const uint8_t *val, int len);
+/** device_may_set_pktinfo() - linux sk_dev_equal_l3scope(): IPV6_PKTINFO of a socket of one link is of that link. 0, -EINVAL */
+ns_must_check int device_may_set_pktinfo(const struct asock *s, const uint8_t *val, int len);
 /** device_get_name() - getsockopt(SO_BINDTODEVICE); as a handler */
 int64_t device_get_name(const struct agent *a, const struct asock *s, const struct args_mem *mem,
 			uint64_t val, uint64_t len_ptr);

@@ -72,8 +72,9 @@ enum kind {
 	K_IP_OPTIONS, /* only none */
 	K_V6_BOOL,    /* level IPv6, only on its sockets */
 	K_V6_INT,
-	K_V6_OCTET, /* 0..255, -1 is the default */
-	K_IFINDEX,  /* a link, in network byte order */
+	K_V6_PKTINFO, /* struct in6_pktinfo; kept as its link. Not read */
+	K_V6_OCTET,   /* 0..255, -1 is the default */
+	K_IFINDEX,    /* a link, in network byte order */
 	K_MTU, /* octets, "least" or more or 0; -1 there: cannot be set. Read of connected sockets alone */
 	K_IP_OCTET,    /* level IP, 0..255, -1 is the default */
 	K_IP_CUT,      /* level IP, cut to an octet */
@@ -268,6 +269,18 @@ static int set_fastopen_key(struct aopt_values *v, const void *val, int len)
 	return 0;
 }
 
+/** set_pktinfo() - linux v6.1 do_ipv6_setsockopt(): what is sent takes the link alone from it */
+static int set_pktinfo(struct aopt_values *v, const struct row *r, const void *val, int len)
+{
+	struct in6_pktinfo info;
+
+	if (len < (int)sizeof(info))
+		return -EINVAL;
+	memcpy(&info, val, sizeof(info));
+	v->v[row_idx(r)] = (int32_t)info.ipi6_ifindex;
+	return 0;
+}
+
 /** set_special() - kinds that are no int. Return: 1 when @r is none of them, else as aopt_set() */
 static int set_special(struct aopt_values *v, const struct row *r, const void *val, int len)
 {
@@ -282,6 +295,8 @@ static int set_special(struct aopt_values *v, const struct row *r, const void *v
 		return set_pacing(v, r, val, len);
 	case K_FASTOPEN_KEY:
 		return set_fastopen_key(v, val, len);
+	case K_V6_PKTINFO:
+		return set_pktinfo(v, r, val, len);
 	case K_DEVICE:
 		return len > 0 && *(const char *)val != 0 ? -EPERM : 0;
 	case K_IP_OPTIONS:
@@ -525,6 +540,8 @@ int aopt_get(const struct aopt_values *v, int family, int level, int name, int r
 	switch (r->kind) {
 	case K_MTU:
 		return -ENOTCONN;
+	case K_V6_PKTINFO:
+		return -ENOPROTOOPT;
 	case K_IFINDEX:
 		get_int(ret_result, r, (int32_t)htonl((uint32_t)val), room);
 		break;

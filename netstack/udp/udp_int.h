@@ -92,6 +92,7 @@ struct udp_sock {
 	struct udp_family fam[2]; /* IPv4, IPv6: udp_family_of() */
 	uint16_t gso_size;        /* UDP_SEGMENT: octets; 0: off */
 	uint32_t rcvbuf;          /* octets of charge */
+	uint32_t sticky_ifindex6; /* IPV6_PKTINFO; 0: none */
 	uint32_t mark;            /* SO_MARK */
 	uint32_t uid;             /* NS_SO_UID */
 	int sndbuf;

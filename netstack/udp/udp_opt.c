@@ -109,6 +109,10 @@ static int set_other(struct udp_sock *s, enum ns_sockopt opt, int value)
 		return set_ifindex(s, &s->fam[0].ucast_ifindex, value, -EADDRNOTAVAIL);
 	if (opt == NS_IPV6_UNICAST_IF)
 		return set_ifindex(s, &s->fam[1].ucast_ifindex, value, -EADDRNOTAVAIL);
+	if (opt == NS_IPV6_PKTINFO_IF) {
+		s->sticky_ifindex6 = (uint32_t)value;
+		return 0;
+	}
 	if (opt == NS_IPV6_MTU) {
 		if (value < 0 || (value > 0 && value < IP6_MTU_LEAST))
 			return -EINVAL;

@@ -129,6 +129,8 @@ static uint32_t pick_ifindex(const struct udp_sock *s, const struct ns_dgram_tx 
 		return tx->ifindex;
 	if (s->bind.ifindex)
 		return s->bind.ifindex;
+	if (f == &s->fam[1] && s->sticky_ifindex6)
+		return s->sticky_ifindex6;
 	return is_mcast ? f->mcast_ifindex : f->ucast_ifindex;
 }
 
@@ -184,6 +186,9 @@ static int find_path(struct udp_sock *s, const struct ns_dgram_tx *tx, struct ud
 	flow = udp_flow(s, &o->to, &src, pick_ifindex(s, tx, o->f, o->is_mcast),
 			tx->tos >= 0 ? (uint8_t)tx->tos : o->f->tos);
 	r = net_route_dgram(s->udp->net, &flow, &o->dst, &o->is_group, &is_bcast);
+	/* linux: over IPv6 the call's own link is looked for, while by a socket's that is not there no route goes */
+	if (r == -ENODEV && o->f == &s->fam[1] && !tx->ifindex)
+		return -ENETUNREACH;
 	if (r < 0)
 		return r;
 	if (is_bcast && !s->is_broadcast)

@@ -38,6 +38,13 @@ def connected(address=ECHO, **kw):
     return sock
 
 
+def until(sock, text):
+    """What has come before is skipped."""
+    while (got := sock.recv(65536)) != text:
+        pass
+    return got
+
+
 def who(address):
     """A sender by its role; the scope with it."""
     return {ECHO: "the echo", NOBODY: "nobody", ECHO4: "the echo by IPv4"}.get(
@@ -449,6 +456,27 @@ def udp_gro():
         seen += [got == data, control_of(control), flags]
         client.sendto(b"alone", server.getsockname())
         return seen + [server.recvmsg(65536, 256)[:3]]
+
+
+@check
+def pktinfo_of_the_socket():
+    """RFC 3542 6.1: Linux takes the link of what is sent from it, and whether there is one shows then."""
+    def info(address, link):
+        return socket.inet_pton(socket.AF_INET6, address) + struct.pack("i", link)
+
+    with six() as sock, socket.socket(socket.AF_INET6, socket.SOCK_STREAM) as stream:
+        seen = [outcome(s.setsockopt, SIX, socket.IPV6_PKTINFO, value) for s in (sock, stream) for value in (
+            b"", b"1234", info("::", 0) + b"1234", info("fd00::77", 0), info("::", SCOPE))]
+        seen += [outcome(s.getsockopt, SIX, socket.IPV6_PKTINFO, 64) for s in (sock, stream)]
+        for link in (4711, -1, 1, SCOPE, 0):
+            sock.setsockopt(SIX, socket.IPV6_PKTINFO, info("::", link))
+            seen += [outcome(sock.sendto, b"x", to) for to in (ECHO, ("::1", 9), ("ff02::99", 9))[:2 if link == 1 else 3]]
+        sock.setsockopt(SIX, socket.IPV6_PKTINFO, info("::", SCOPE))
+        sock.sendto(b"by this link", ECHO)
+        seen.append(until(sock, b"by this link"))
+    with six() as sock:
+        sock.setsockopt(socket.SOL_SOCKET, BINDTOIFINDEX, SCOPE)
+        return seen + [outcome(sock.setsockopt, SIX, socket.IPV6_PKTINFO, info("::", link)) for link in (1, SCOPE, 0)]
 
 
 @check

@@ -91,6 +91,7 @@ enum ns_sockopt {
 	NS_IPV6_DONTFRAG,       /* bool: what is longer than the path is refused */
 	NS_IPV6_MTU, /* octets, from 1280: no longer packet; 0: the path's. get: as NS_IP_MTU */
 	NS_IPV6_UNICAST_IF,
+	NS_IPV6_PKTINFO_IF, /* ifindex that all leave by, groups as well; 0: none. Whether there is one shows when sending. RFC 3542 6.1 */
 	NS_UDP_SEGMENT, /* octets, 0..65535: what is longer leaves as datagrams of that length; 0: off */
 	NS_UDP_GRO, /* bool: datagrams that came in one super-frame are handed over in one piece */
 	NS_UDP_NO_CHECK6_TX, /* bool: send over IPv6 without checksum (RFC 6935 5) */

@@ -157,6 +157,22 @@ START_TEST(rfc6935_s5_no_checksum_is_taken_by_who_agreed)
 }
 END_TEST
 
+/* linux udpv6_sendmsg(): the sticky option gives a link, groups leave by it as well; one that is not there has no route */
+START_TEST(rfc3542_s6_1_link_of_a_socket_is_that_of_what_it_sends)
+{
+	struct ns_endpoint local = at(any, DNS), to = at(peer, CLIENT);
+	ns_sock s = dgram_bound(&local);
+	struct seen seen;
+
+	set(s, NS_IPV6_PKTINFO_IF, 4711);
+	expect(dgram_send(s, &to, "x", 1) == -ENETUNREACH && !rp_take(&rp, &seen));
+	set(s, NS_IPV6_PKTINFO_IF, -1);
+	expect(dgram_send(s, &to, "x", 1) == -ENETUNREACH && !rp_take(&rp, &seen));
+	set(s, NS_IPV6_PKTINFO_IF, 0);
+	expect(dgram_send(s, &to, "x", 1) == 0 && took(&seen, us, peer));
+}
+END_TEST
+
 START_TEST(rfc6935_s5_who_asked_sends_without_checksum)
 {
 	static const char octets[300];
@@ -527,6 +543,7 @@ int main(void)
 	tcase_add_test(tc, rfc8200_s8_1_no_checksum_is_refused);
 	tcase_add_test(tc, rfc8200_s8_1_so_no_check_is_of_ipv4_alone);
 	tcase_add_test(tc, rfc6935_s5_no_checksum_is_taken_by_who_agreed);
+	tcase_add_test(tc, rfc3542_s6_1_link_of_a_socket_is_that_of_what_it_sends);
 	tcase_add_test(tc, rfc6935_s5_who_asked_sends_without_checksum);
 	tcase_add_test(tc, rfc3493_s3_7_any_of_ipv6_hears_ipv4_as_mapped_unless_v6only);
 	tcase_add_test(tc, rfc3542_s6_source_link_hops_and_class_of_one_datagram);
