@@ -217,13 +217,15 @@ void udp_consume(void *c, uint32_t cnt)
 	}
 }
 
-/* All of a frame to one socket, in one piece or as the datagrams it is. */
+/* All of a frame to one socket that agrees to how it came, in one piece or as the datagrams it is. */
 static enum drop hand_over(struct udp_sock *s, const struct pkt *p, const struct udp_in *in,
 			   const struct ip_rx *ip, struct mono now)
 {
 	enum drop why = DROP_NONE;
 	struct udp_in part = *in;
 
+	if (in->has_no_csum && !s->is_no_check6_rx)
+		return DROP_UDP_ZERO_CSUM;
 	if (in->gso_size == 0 || s->is_gro)
 		return udp_queue_push(s, p, in, ip, now);
 	for (uint32_t done = 0; done < in->len; done += part.len) {
@@ -261,10 +263,7 @@ static enum drop deliver_group(struct udp *u, const struct pkt *p, const struct 
 		    (s->is_connected && !is_connected_to(s, &in->remote)))
 			continue;
 		r = DROP_UDP_FILTERED;
-		if (in->has_no_csum && !s->is_no_check6_rx)
-			r = DROP_UDP_ZERO_CSUM;
-		else if (!is_mcast ||
-			 udp_sock_hears(s, &in->local.addr, &in->remote.addr, in->ifindex))
+		if (!is_mcast || udp_sock_hears(s, &in->local.addr, &in->remote.addr, in->ifindex))
 			r = hand_over(s, p, in, ip, now);
 		if (why != DROP_NONE)
 			why = r;
@@ -280,10 +279,10 @@ static enum drop deliver(struct udp *u, const struct pkt *p, const struct udp_in
 	if (ip->is_bcast)
 		return deliver_group(u, p, in, ip, now);
 	s = udp_find(u, &in->local, &in->remote, in->ifindex);
-	if (in->has_no_csum && !(s && s->is_no_check6_rx))
-		return DROP_UDP_ZERO_CSUM;
 	if (s)
 		return hand_over(s, p, in, ip, now);
+	if (in->has_no_csum)
+		return DROP_UDP_ZERO_CSUM;
 	net_port_unreachable(u->net, p, ip, now);
 	return DROP_UDP_NO_PORT;
 }
