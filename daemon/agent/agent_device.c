@@ -4,7 +4,7 @@
  *
  * The program's names and numbers of links are those of the plan, whichever namespace the links are in by
  * now. Both options, and the scope of an address (agent_dgram.c), write the one number that Linux calls
- * sk_bound_dev_if; the stack is told as NS_SO_BINDTOIFINDEX.
+ * sk_bound_dev_if; the stack is told as NS_SO_BINDTOIFINDEX. IPV6_PKTINFO of a socket must agree with it.
  *
  * References: linux v6.1 net/core/sock.c sock_setbindtodevice(), sock_bindtoindex_locked()
  */

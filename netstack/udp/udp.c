@@ -261,6 +261,41 @@ static int disconnect(struct udp_sock *s)
 	return 0;
 }
 
+/* The link for @to: what a call @said, or the socket's options; 0: by route. linux udp_sendmsg(), udpv6_sendmsg() */
+static uint32_t pick_ifindex(struct udp_sock *s, uint32_t said, const struct ns_addr *to)
+{
+	const struct udp_family *f = udp_family_of(s, to);
+
+	if (said)
+		return said;
+	if (s->bind.ifindex)
+		return s->bind.ifindex;
+	if (!ns_addr_is_v4(to) && s->sticky_ifindex6)
+		return s->sticky_ifindex6;
+	return ns_addr_is_multicast(to) ? f->mcast_ifindex : f->ucast_ifindex;
+}
+
+int udp_route(struct udp_sock *s, const struct ns_endpoint *to, const struct ns_addr *src,
+	      uint32_t said, uint8_t tos, struct dst *ret_dst, bool *ret_is_group)
+{
+	const struct ns_flow flow = { .dst = to->addr,
+				      .src = *src,
+				      .oif = pick_ifindex(s, said, &to->addr),
+				      .mark = s->mark,
+				      .uid = s->uid,
+				      .sport = s->bind.local.port,
+				      .dport = to->port,
+				      .tos = tos,
+				      .proto = 17 };
+	bool is_bcast = false;
+	int r = net_route_dgram(s->udp->net, &flow, ret_dst, ret_is_group, &is_bcast);
+
+	/* linux: over IPv6 a call's own link is looked for, while by a socket's that is not there no route goes */
+	if (r == -ENODEV && !ns_addr_is_v4(&to->addr) && !said)
+		return -ENETUNREACH;
+	return r == 0 && is_bcast && !s->is_broadcast ? -EACCES : r;
+}
+
 /* linux v6.1 __ip4_datagram_connect(), __ip6_datagram_connect() */
 static int sock_connect(void *c, const struct ns_endpoint *remote)
 {
@@ -268,15 +303,13 @@ static int sock_connect(void *c, const struct ns_endpoint *remote)
 	const struct udp_family *f;
 	struct ns_endpoint to;
 	struct dst d;
-	struct ns_flow flow;
 	struct ns_addr src = s->has_user_src ? s->bind.local.addr : (struct ns_addr){ { 0 } };
-	uint32_t ifindex = s->bind.ifindex;
-	bool is_group = false, is_bcast = false;
+	bool is_group = false;
 	int r;
 
 	if (!remote)
 		return disconnect(s);
-	r = udp_peer(s, &remote->addr, ifindex, &to.addr);
+	r = udp_peer(s, &remote->addr, s->bind.ifindex, &to.addr);
 	if (r < 0)
 		return r;
 	f = udp_family_of(s, &to.addr);
@@ -287,12 +320,7 @@ static int sock_connect(void *c, const struct ns_endpoint *remote)
 		src = s->src; /* linux keeps inet_saddr of the last connect() */
 	if (ns_addr_is_any(&src) && s->is_connected && ns_addr_is_v4(&s->src))
 		return -EAFNOSUPPORT; /* linux ip6_dst_lookup_tail(): IPv4 before, IPv6 now, nothing undone */
-	if (ifindex == 0)
-		ifindex = ns_addr_is_multicast(&to.addr) ? f->mcast_ifindex : f->ucast_ifindex;
-	flow = udp_flow(s, &to, &src, ifindex, f->tos);
-	r = net_route_dgram(s->udp->net, &flow, &d, &is_group, &is_bcast);
-	if (r == 0 && is_bcast && !s->is_broadcast)
-		r = -EACCES;
+	r = udp_route(s, &to, &src, 0, f->tos, &d, &is_group);
 	if (r == 0)
 		r = udp_autobind(s);
 	if (r < 0)

@@ -108,21 +108,6 @@ static inline struct udp_family *udp_family_of(struct udp_sock *s, const struct 
 	return &s->fam[!ns_addr_is_v4(a)];
 }
 
-/** udp_flow() - what rules may look at of a datagram to @to */
-static inline struct ns_flow udp_flow(const struct udp_sock *s, const struct ns_endpoint *to,
-				      const struct ns_addr *src, uint32_t ifindex, uint8_t tos)
-{
-	return (struct ns_flow){ .dst = to->addr,
-				 .src = *src,
-				 .oif = ifindex,
-				 .mark = s->mark,
-				 .uid = s->uid,
-				 .sport = s->bind.local.port,
-				 .dport = to->port,
-				 .tos = tos,
-				 .proto = 17 };
-}
-
 /** struct udp - the transport */
 struct udp {
 	struct ns_core *core;
@@ -152,6 +137,16 @@ ns_must_check int udp_autobind(struct udp_sock *s);
  */
 ns_must_check int udp_peer(const struct udp_sock *s, const struct ns_addr *to, uint32_t ifindex,
 			   struct ns_addr *ret_to);
+/**
+ * udp_route() - the way from @src to @to, by the link that the call or the socket's options say
+ * @said:	The call's link, 0: none
+ *
+ * Return: 0, -EACCES (broadcast without SO_BROADCAST), or as net_route_dgram(); a link of the socket's that is not there
+ * is -ENETUNREACH over IPv6
+ */
+ns_must_check int udp_route(struct udp_sock *s, const struct ns_endpoint *to,
+			    const struct ns_addr *src, uint32_t said, uint8_t tos,
+			    struct dst *ret_dst, bool *ret_is_group);
 /** udp_any() - the address of a socket that has none: :: for one of IPv6 */
 struct ns_addr udp_any(const struct udp_sock *s);
 /** udp_tell() - news for the user */

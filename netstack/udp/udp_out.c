@@ -121,19 +121,6 @@ static void header_push(struct pkt *p, const struct udp_out *o, uint16_t sport, 
 	h->csum = be16(csum ? csum : UINT16_MAX); /* RFC 768: zero says that there is none */
 }
 
-/* The link to leave by, as far as anybody said: linux udp_sendmsg(), udpv6_sendmsg(); 0: by route. */
-static uint32_t pick_ifindex(const struct udp_sock *s, const struct ns_dgram_tx *tx,
-			     const struct udp_family *f, bool is_mcast)
-{
-	if (tx->ifindex)
-		return tx->ifindex;
-	if (s->bind.ifindex)
-		return s->bind.ifindex;
-	if (f == &s->fam[1] && s->sticky_ifindex6)
-		return s->sticky_ifindex6;
-	return is_mcast ? f->mcast_ifindex : f->ucast_ifindex;
-}
-
 /* The source, as far as anybody said: the call, bind(), connect(), IP_MULTICAST_IF. */
 static int pick_src(const struct udp_sock *s, const struct ns_dgram_tx *tx, const struct udp_out *o,
 		    struct ns_addr *ret_src)
@@ -175,24 +162,16 @@ static int find_peer(struct udp_sock *s, const struct ns_dgram_tx *tx, struct ud
 static int find_path(struct udp_sock *s, const struct ns_dgram_tx *tx, struct udp_out *o)
 {
 	struct ns_addr src = { { 0 } };
-	struct ns_flow flow;
-	bool is_bcast = false;
 	int r = find_peer(s, tx, o);
 
 	if (r == 0)
 		r = pick_src(s, tx, o, &src);
 	if (r < 0)
 		return r;
-	flow = udp_flow(s, &o->to, &src, pick_ifindex(s, tx, o->f, o->is_mcast),
-			tx->tos >= 0 ? (uint8_t)tx->tos : o->f->tos);
-	r = net_route_dgram(s->udp->net, &flow, &o->dst, &o->is_group, &is_bcast);
-	/* linux: over IPv6 the call's own link is looked for, while by a socket's that is not there no route goes */
-	if (r == -ENODEV && o->f == &s->fam[1] && !tx->ifindex)
-		return -ENETUNREACH;
+	r = udp_route(s, &o->to, &src, tx->ifindex, tx->tos >= 0 ? (uint8_t)tx->tos : o->f->tos,
+		      &o->dst, &o->is_group);
 	if (r < 0)
 		return r;
-	if (is_bcast && !s->is_broadcast)
-		return -EACCES;
 	if (ns_addr_is_any(&o->to.addr))
 		o->to.addr = o->dst.nexthop;
 	o->src = o->dst.src;

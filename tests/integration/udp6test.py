@@ -474,6 +474,10 @@ def pktinfo_of_the_socket():
         sock.setsockopt(SIX, socket.IPV6_PKTINFO, info("::", SCOPE))
         sock.sendto(b"by this link", ECHO)
         seen.append(until(sock, b"by this link"))
+    for link in (4711, 1, SCOPE):
+        with six() as sock:
+            sock.setsockopt(SIX, socket.IPV6_PKTINFO, info("::", link))
+            seen += [outcome(sock.connect, ECHO), outcome(sock.connect, ("fe80::99", 9)), outcome(sock.sendto, b"x", ("fe80::99", 9))]
     with six() as sock:
         sock.setsockopt(socket.SOL_SOCKET, BINDTOIFINDEX, SCOPE)
         return seen + [outcome(sock.setsockopt, SIX, socket.IPV6_PKTINFO, info("::", link)) for link in (1, SCOPE, 0)]
