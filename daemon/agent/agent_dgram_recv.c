@@ -420,14 +420,26 @@ static void err_put(struct asock *s, struct control *c, const struct ipc_dgram_e
 		control_put(c, IPPROTO_IP, IP_RECVERR, &v, sizeof(v.ee) + sizeof(v.offender.in));
 }
 
-/** err_take() - the oldest error, its quote in place of a payload. Return: false when there is none */
-static bool err_take(struct agent *a, struct asock *s, struct control *c)
+/**
+ * err_take() - the oldest error, its quote in place of a payload
+ *
+ * What woke the program may be here before the error, which then lies in the worker's channel.
+ *
+ * Return: 0, -EAGAIN when there is none, -EBADF when the socket is gone by what the channel had
+ */
+static int err_take(struct agent *a, struct asock *s, struct control *c)
 {
 	struct dgram_error *x = dgram_error_pop(a, s->dg);
 	bool is_icmp;
 
+	if (!x) {
+		s = worker_drain(a, s);
+		if (!s)
+			return -EBADF;
+		x = dgram_error_pop(a, s->dg);
+	}
 	if (!x)
-		return false;
+		return -EAGAIN;
 	is_icmp = x->e.origin == NS_ERR_ICMP || x->e.origin == NS_ERR_ICMP6;
 	in.row = (struct ipc_dgram_row){ .from = x->e.to,
 					 .to = { .addr = x->e.local },
@@ -446,7 +458,7 @@ static bool err_take(struct agent *a, struct asock *s, struct control *c)
 		in.row.from.port = 0;
 	s->so_error = 0; /* the queue has told it: sock_dequeue_err_skb() */
 	free(x);
-	return true;
+	return 0;
 }
 
 /* ---- the calls ---- */
@@ -491,16 +503,11 @@ static int64_t recv_msg(struct agent *a, struct asock *s, const struct args_mem 
 	c.len = 0;
 	c.room = msg.control ? (size_t)msg.control_len : 0;
 	c.is_cut = false;
-	if (in.flags & MSG_ERRQUEUE) {
-		if (!err_take(a, s, &c))
-			return -EAGAIN;
-	} else {
-		r = recv_one(a, s, fd);
-		if (r < 0)
-			return r;
-		if (in.has_row)
-			control_fill(&c, s);
-	}
+	r = in.flags & MSG_ERRQUEUE ? err_take(a, s, &c) : recv_one(a, s, fd);
+	if (r < 0)
+		return r;
+	if (in.has_row)
+		control_fill(&c, s);
 	return deliver_msg(s, mem, addr, &msg, &c);
 }
 
@@ -514,10 +521,7 @@ static int64_t recv_from(struct agent *a, struct call *c, struct asock *s,
 	int r;
 
 	none.room = 0;
-	if (in.flags & MSG_ERRQUEUE)
-		r = err_take(a, s, &none) ? 0 : -EAGAIN;
-	else
-		r = recv_one(a, s, fd);
+	r = in.flags & MSG_ERRQUEUE ? err_take(a, s, &none) : recv_one(a, s, fd);
 	if (r < 0)
 		return r;
 	n = in.len < room ? in.len : (size_t)room;

@@ -295,8 +295,7 @@ static int on_dgram_check(void *ctx, struct ipc_msg *m)
 	worker_begin_turn(w);
 	if (s && s->kind == WSOCK_DGRAM && (s->gathers || b->to.more) && !wdgram_settle(s))
 		s = NULL;
-	answer_token(w, b->token,
-		     s ? ns_dgram_check(w->stack, s->sock, &tx, b->len, w->now) : -EBADF);
+	answer_token(w, b->token, s ? wdgram_check(s, &tx, b->len) : -EBADF);
 	return 0;
 }
 

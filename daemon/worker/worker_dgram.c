@@ -520,6 +520,15 @@ static void errors_down(struct wsock *s)
 	}
 }
 
+int wdgram_check(struct wsock *s, const struct ns_dgram_tx *tx, uint32_t len)
+{
+	int r = ns_dgram_check(s->worker->stack, s->sock, tx, len, s->worker->now);
+
+	if (r < 0)
+		errors_down(s);
+	return r;
+}
+
 void wdgram_pump(struct wsock *s)
 {
 	if (s->fd < 0)

@@ -228,6 +228,8 @@ void wdgram_open(struct worker *w, const struct ipc_dgram_open *b, int fd);
 ns_must_check int wdgram_bind(struct wsock *s, const struct ns_endpoint *local);
 /** wdgram_connect() - @remote NULL: undo */
 ns_must_check int wdgram_connect(struct wsock *s, const struct ns_endpoint *remote);
+/** wdgram_check() - ns_dgram_check(); the agent hears of the errors that it queued before it hears what is returned */
+ns_must_check int wdgram_check(struct wsock *s, const struct ns_dgram_tx *tx, uint32_t len);
 /** wdgram_settle() - what the program sent before is in the stack. Return: false when @s is gone */
 ns_must_check bool wdgram_settle(struct wsock *s);
 /** wdgram_cork() - UDP_CORK: what was sent before goes before, what was gathered goes when it ends */

@@ -148,6 +148,17 @@ def longer_than_our_link():
 
 
 @check
+def a_refusal_is_in_the_queue_at_once():
+    seen = set()
+    with udp(socket.AF_INET, (IP, IP_MTU_DISCOVER, DO)) as sock:
+        for _ in range(300):
+            refused = outcome(sock.sendto, bytes(1480), (FAR, NOBODY))
+            queued = outcome(sock.recvmsg, 10, 100, MSG_ERRQUEUE)
+            seen.add((refused, queued if isinstance(queued, str) else "queued"))
+    return seen
+
+
+@check
 def the_path_of_ipv6():
     seen = []
     with udp(socket.AF_INET6, (IPV6, IPV6_MTU_DISCOVER, DO)) as sock:
