@@ -526,6 +526,13 @@ static int64_t get_state(struct agent *a, struct call *c, struct asock *s, struc
 	return 0;
 }
 
+/** has_path() - there is one in the stack, which knows the options that are its own */
+static bool has_path(const struct asock *s)
+{
+	return s->state == ASOCK_ESTABLISHED || s->state == ASOCK_CONNECTING ||
+	       dgram_is_connected(s);
+}
+
 int64_t call_getsockopt(struct agent *a, struct call *c, struct asock *s, int fd)
 {
 	struct args_mem mem = call_mem(c);
@@ -534,12 +541,13 @@ int64_t call_getsockopt(struct agent *a, struct call *c, struct asock *s, int fd
 	int64_t r;
 
 	(void)fd;
+	if (arg_int(c, 1) == IPPROTO_IPV6 && s->family == AF_INET) /* linux do_ip_getsockopt() */
+		return -EOPNOTSUPP;
 	if (room < 0)
 		return room;
 	if (arg_int(c, 1) == SOL_SOCKET && arg_int(c, 2) == SO_BINDTODEVICE)
 		return device_get_name(a, s, &mem, c->args[3], c->args[4]);
-	r = aopt_get(&s->opts, s->family, arg_int(c, 1), arg_int(c, 2), room,
-		     s->state == ASOCK_ESTABLISHED || dgram_is_connected(s), &res);
+	r = aopt_get(&s->opts, s->family, arg_int(c, 1), arg_int(c, 2), room, has_path(s), &res);
 	if (r == 0 && res.todo == AOPT_TO_STATE)
 		r = get_state(a, c, s, &res);
 	if (r != 0)

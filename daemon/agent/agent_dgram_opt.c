@@ -231,8 +231,6 @@ int64_t dgram_getsockopt(struct agent *a, struct call *c, struct asock *s, int f
 	const struct filter_opt *f = filter_opt_find(s->family, level, name);
 	const void *val = &in;
 
-	if (level == IPPROTO_IPV6 && s->family == AF_INET) /* linux do_ip_getsockopt() */
-		return -EOPNOTSUPP;
 	if (f)
 		return get_filter(a, c, s, f);
 	if (level == IPPROTO_IPV6 && name == IPV6_MULTICAST_IF && s->family == AF_INET6)

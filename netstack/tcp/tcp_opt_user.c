@@ -363,7 +363,7 @@ static int get_sock(const struct tcp_conn *c, enum ns_sockopt opt, int *ret_valu
 		return 0;
 	case NS_IP_MTU:
 	case NS_IPV6_MTU:
-		if (!TCP_IN(c->state, TCPF_SYNCHRONISED))
+		if (!TCP_IN(c->state, TCPF_SYNCHRONISED | TCPF_OPENING)) /* there is a path */
 			return -ENOTCONN;
 		*ret_value = (int)(c->pmtu ? c->pmtu : c->dst.mtu);
 		return 0;

@@ -158,11 +158,12 @@ int udp_setopt(void *c, enum ns_sockopt opt, int value)
 	return 0;
 }
 
-static int get_mtu(struct udp_sock *s, bool is_v6, int *ret_value)
+/* linux do_ip_getsockopt(), do_ipv6_getsockopt(): both look at the path, whatever its family */
+static int get_mtu(struct udp_sock *s, int *ret_value)
 {
 	struct ns_dgram_tx tx = { .ttl = -1, .tos = -1 };
 
-	if (!s->is_connected || ns_addr_is_v4(&s->remote.addr) == is_v6)
+	if (!s->is_connected)
 		return -ENOTCONN;
 	/* without a clock: what a router said long ago counts until the next datagram asks */
 	*ret_value = udp_path_mtu(s, &tx, (struct mono){ 0 });
@@ -172,7 +173,7 @@ static int get_mtu(struct udp_sock *s, bool is_v6, int *ret_value)
 static int get_other(struct udp_sock *s, enum ns_sockopt opt, int *ret_value)
 {
 	if (opt == NS_IP_MTU || opt == NS_IPV6_MTU)
-		return get_mtu(s, opt == NS_IPV6_MTU, ret_value);
+		return get_mtu(s, ret_value);
 	if (opt == NS_SO_V6ONLY)
 		*ret_value = s->bind.is_v6 ? s->bind.is_v6only : -1;
 	else if (opt == NS_SO_BINDTOIFINDEX)

@@ -5,6 +5,7 @@
 Usage: tracetest.py FAR FAR6: hosts behind a router whose far link takes 1300 octets (1400 of IPv6). Nobody is
 at their ports; trace.sh has the picture.
 """
+import ctypes
 import socket
 import struct
 import sys
@@ -168,6 +169,49 @@ def the_path_of_ipv6():
         seen.append(error(sock))
         sock.setsockopt(IPV6, IPV6_MTU_DISCOVER, PROBE)
         seen.append(outcome(sock.sendto, bytes(1400), (FAR6, NOBODY)))
+    return seen
+
+
+def mtus(sock):
+    return outcome(sock.getsockopt, IP, IP_MTU), outcome(sock.getsockopt, IPV6, IPV6_MTU)
+
+
+@check
+def the_path_of_a_datagram_socket_whatever_its_family():
+    seen = []
+    for family, to in ((socket.AF_INET, FAR), (socket.AF_INET6, "::ffff:" + FAR), (socket.AF_INET6, FAR6)):
+        with socket.socket(family, socket.SOCK_DGRAM) as sock:
+            seen.append(mtus(sock))
+            sock.connect((to, NOBODY))
+            seen.append(mtus(sock))
+            seen.append([outcome(sock.setsockopt, *option, value) for option in ((IP, IP_MTU), (IPV6, IPV6_MTU))
+                         for value in (-1, 0, 1279, 1280, 70000)])
+            seen.append(mtus(sock))
+            ctypes.CDLL(None).connect(sock.fileno(), bytes(16), 16)
+            seen.append(mtus(sock))
+    return seen
+
+
+@check
+def the_path_of_a_stream_whatever_its_family():
+    seen = []
+    for family, here, to in ((socket.AF_INET, "127.0.0.1", FAR),
+                             (socket.AF_INET6, "::ffff:127.0.0.1", "::ffff:" + FAR), (socket.AF_INET6, "::1", FAR6)):
+        with socket.socket(family) as ear, socket.socket(family) as sock, socket.socket(family) as begun:
+            seen.append(mtus(sock))
+            ear.bind((here, 0))
+            ear.listen()
+            seen.append(mtus(ear))
+            sock.connect(ear.getsockname())
+            with ear.accept()[0] as taken:
+                # an interface of IPv6 may have one octet more than a packet of ours
+                seen.append([[min(mtu, 65535) if isinstance(mtu, int) else mtu for mtu in mtus(end)]
+                             for end in (sock, taken)])
+                seen.append([outcome(sock.setsockopt, *option, value) for option in ((IP, IP_MTU), (IPV6, IPV6_MTU))
+                             for value in (-1, 0, 1279, 1280, 70000)])
+            begun.setblocking(False)
+            # a host that is not there
+            seen.append((outcome(begun.connect, (to + "7", NOBODY)), mtus(begun)))
     return seen
 
 
