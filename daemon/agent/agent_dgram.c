@@ -76,10 +76,8 @@ static int open_send(struct agent *a, struct asock *s)
 	if (!a->is_worker_up)
 		return 0; /* the next one is told */
 	sock_opts(s, &body.opts);
-	if (s->dg->has_info) {
-		body.opts.mask |= UINT64_C(1) << NS_DGRAM_INFO;
-		body.opts.value[NS_DGRAM_INFO] = 1;
-	}
+	if (s->dg->has_info)
+		ipc_opts_set(&body.opts, NS_DGRAM_INFO, 1);
 	fd = fcntl(s->fd, F_DUPFD_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;

@@ -38,14 +38,11 @@ static void local_set(struct asock *s, const struct ipc_endpoint *local)
 void sock_opts(const struct asock *s, struct ipc_opts *ret_opts)
 {
 	aopt_opts(&s->opts, ret_opts);
-	if (s->bound_ifindex) {
-		ret_opts->mask |= UINT64_C(1) << NS_SO_BINDTOIFINDEX;
-		ret_opts->value[NS_SO_BINDTOIFINDEX] = (int32_t)s->bound_ifindex;
-	}
-	if (s->family != AF_INET6)
-		return;
-	ret_opts->mask |= 1u << NS_SO_V6ONLY;
-	ret_opts->value[NS_SO_V6ONLY] = aopt_value(&s->opts, IPPROTO_IPV6, IPV6_V6ONLY) != 0;
+	if (s->bound_ifindex)
+		ipc_opts_set(ret_opts, NS_SO_BINDTOIFINDEX, (int32_t)s->bound_ifindex);
+	if (s->family == AF_INET6)
+		ipc_opts_set(ret_opts, NS_SO_V6ONLY,
+			     aopt_value(&s->opts, IPPROTO_IPV6, IPV6_V6ONLY) != 0);
 }
 
 void op_send(struct agent *a, struct asock *s)
@@ -74,10 +71,8 @@ void op_send(struct agent *a, struct asock *s)
 		}
 		c.remote = ipc_endpoint_from(&s->op_ep);
 		sock_opts(s, &c.opts);
-		if (s->is_fast) {
-			c.opts.mask |= UINT64_C(1) << NS_TCP_FASTOPEN_CONNECT;
-			c.opts.value[NS_TCP_FASTOPEN_CONNECT] = 1;
-		}
+		if (s->is_fast)
+			ipc_opts_set(&c.opts, NS_TCP_FASTOPEN_CONNECT, 1);
 		agent_send(a, IPC_CONNECT, &c);
 		break;
 	}

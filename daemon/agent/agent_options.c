@@ -577,15 +577,11 @@ int aopt_get(const struct aopt_values *v, int family, int level, int name, int r
 void aopt_opts(const struct aopt_values *v, struct ipc_opts *ret_opts)
 {
 	memset(ret_opts, 0, sizeof(*ret_opts));
-	if (v->uid) {
-		ret_opts->mask = UINT64_C(1) << NS_SO_UID;
-		ret_opts->value[NS_SO_UID] = (int32_t)v->uid;
-	}
+	if (v->uid)
+		ipc_opts_set(ret_opts, NS_SO_UID, (int32_t)v->uid);
 	for (size_t i = 0; i < NS_ARRAY_LEN(rows); i++) {
-		if (rows[i].option == NONE || v->v[i] == rows[i].def ||
-		    !row_applies(v->is_dgram, &rows[i]))
-			continue;
-		ret_opts->mask |= UINT64_C(1) << rows[i].option;
-		ret_opts->value[rows[i].option] = v->v[i];
+		if (rows[i].option != NONE && v->v[i] != rows[i].def &&
+		    row_applies(v->is_dgram, &rows[i]))
+			ipc_opts_set(ret_opts, (enum ns_sockopt)rows[i].option, v->v[i]);
 	}
 }

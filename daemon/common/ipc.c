@@ -53,7 +53,10 @@ static bool is_endpoint(const struct ipc_endpoint *e)
 
 static bool is_opts(const struct ipc_opts *o)
 {
-	return o->mask < UINT64_C(1) << NS_SOCKOPT_COUNT;
+	for (uint32_t i = NS_SOCKOPT_COUNT; i < IPC_OPTS_WORDS * 32; i++)
+		if (o->mask[i / 32] >> i % 32 & 1)
+			return false;
+	return true;
 }
 
 static bool is_socket(uint32_t handle)

@@ -13,6 +13,8 @@
  */
 #pragma once
 
+#include <assert.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -127,11 +129,39 @@ struct ipc_stats {
 	char text[3072];
 };
 
+/** IPC_OPTS_WORDS - of 32 options each */
+#define IPC_OPTS_WORDS 3u
+
 /** struct ipc_opts - socket options that differ from the stack's defaults */
 struct ipc_opts {
-	uint64_t mask; /* bit n: value[n] is set; n is an enum ns_sockopt */
+	uint32_t mask[IPC_OPTS_WORDS]; /* ipc_opts_has() */
 	int32_t value[NS_SOCKOPT_COUNT];
 };
+
+static_assert(NS_SOCKOPT_COUNT <= IPC_OPTS_WORDS * 32, "a bit for each option of the stack");
+
+/** ipc_opts_has() - is it among them? Then its value counts */
+static inline bool ipc_opts_has(const struct ipc_opts *o, enum ns_sockopt opt)
+{
+	return o->mask[opt / 32] >> opt % 32 & 1;
+}
+
+static inline void ipc_opts_set(struct ipc_opts *o, enum ns_sockopt opt, int32_t value)
+{
+	o->mask[opt / 32] |= UINT32_C(1) << opt % 32;
+	o->value[opt] = value;
+}
+
+static inline void ipc_opts_unset(struct ipc_opts *o, enum ns_sockopt opt)
+{
+	o->mask[opt / 32] &= ~(UINT32_C(1) << opt % 32);
+}
+
+/** ipc_opts_is_on() - an option that is off unless it was set */
+static inline bool ipc_opts_is_on(const struct ipc_opts *o, enum ns_sockopt opt)
+{
+	return ipc_opts_has(o, opt) && o->value[opt];
+}
 
 /** struct ipc_endpoint - address and port (host byte order) */
 struct ipc_endpoint {

@@ -37,7 +37,7 @@ void worker_set_opts(struct worker *w, ns_sock sock, const struct ipc_opts *opts
 {
 	for (uint32_t i = 0; i < NS_SOCKOPT_COUNT; i++) {
 		/* the agent has checked them; what the stack does not know changes nothing */
-		if (opts->mask & UINT64_C(1) << i)
+		if (ipc_opts_has(opts, (enum ns_sockopt)i))
 			(void)!ns_sock_setopt(w->stack, sock, (enum ns_sockopt)i, opts->value[i]);
 	}
 }
@@ -151,11 +151,14 @@ static int on_connect(void *ctx, struct ipc_msg *m)
 /** set_attached_opts() - what an accepted socket has from its listener, but for what only a listener can use */
 static void set_attached_opts(struct worker *w, ns_sock sock, const struct ipc_opts *opts)
 {
+	static const enum ns_sockopt of_listeners[] = {
+		NS_SO_REUSEADDR, NS_SO_REUSEPORT, NS_TCP_DEFER_ACCEPT,
+		NS_TCP_SYNCNT,   NS_TCP_FASTOPEN, NS_TCP_FASTOPEN_CONNECT
+	};
 	struct ipc_opts o = *opts;
 
-	o.mask &= ~(UINT64_C(1) << NS_SO_REUSEADDR | UINT64_C(1) << NS_SO_REUSEPORT |
-		    UINT64_C(1) << NS_TCP_DEFER_ACCEPT | UINT64_C(1) << NS_TCP_SYNCNT |
-		    UINT64_C(1) << NS_TCP_FASTOPEN | UINT64_C(1) << NS_TCP_FASTOPEN_CONNECT);
+	for (size_t i = 0; i < NS_ARRAY_LEN(of_listeners); i++)
+		ipc_opts_unset(&o, of_listeners[i]);
 	worker_set_opts(w, sock, &o);
 }
 
@@ -177,7 +180,7 @@ static int on_attach(void *ctx, struct ipc_msg *m)
 		wsock_name(s, b->sock);
 		set_attached_opts(w, s->sock, &b->opts);
 	}
-	if (b->opts.mask & UINT64_C(1) << NS_SO_RCVLOWAT)
+	if (ipc_opts_has(&b->opts, NS_SO_RCVLOWAT))
 		wsock_lowat(s, b->opts.value[NS_SO_RCVLOWAT]);
 	wsock_attach(s, fd);
 	return 0;

@@ -580,8 +580,8 @@ void wdgram_open(struct worker *w, const struct ipc_dgram_open *b, int fd)
 	ns_sock_set_user(w->stack, s->sock, s);
 	wsock_name(s, b->sock);
 	worker_set_opts(w, s->sock, opts);
-	s->has_info = opts->mask & UINT64_C(1) << NS_DGRAM_INFO && opts->value[NS_DGRAM_INFO];
-	s->gathers = opts->mask & UINT64_C(1) << NS_UDP_CORK && opts->value[NS_UDP_CORK];
+	s->has_info = ipc_opts_is_on(opts, NS_DGRAM_INFO);
+	s->gathers = ipc_opts_is_on(opts, NS_UDP_CORK);
 	s->fd = fd;
 	event_assign(&s->rd, w->base, fd, EV_READ | EV_PERSIST, wsock_on_readable, s);
 	wsock_rd_wanted(s, true);

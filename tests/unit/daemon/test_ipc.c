@@ -47,7 +47,7 @@ START_TEST(message_arrives_as_it_was_sent)
 	struct ipc_msg m;
 	struct ipc_bind b = { .sock = 7,
 			      .local = { .addr = ns_addr_v4(0x0a000001), .port = 80 },
-			      .opts = { .mask = 1u << NS_SO_REUSEADDR, .value = { 1 } } };
+			      .opts = { .mask = { 1u << NS_SO_REUSEADDR }, .value = { 1 } } };
 
 	ck_assert_int_eq(ipc_send(&a, IPC_BIND, &b, NULL, 0), 0);
 	ck_assert_int_eq(ipc_recv(&w, &m), 0);
@@ -221,8 +221,10 @@ START_TEST(fields_out_of_range_are_refused)
 	refuse(IPC_LISTEN, &(struct ipc_listen){ .sock = 1, .backlog = -1 }, 0, IPC_AGENT,
 	       IPC_WORKER);
 	refuse(IPC_BIND,
-	       &(struct ipc_bind){ .sock = 1, .opts.mask = UINT64_C(1) << NS_SOCKOPT_COUNT }, 0,
-	       IPC_AGENT, IPC_WORKER);
+	       &(struct ipc_bind){
+		       .sock = 1,
+		       .opts.mask = { [NS_SOCKOPT_COUNT / 32] = 1u << NS_SOCKOPT_COUNT % 32 } },
+	       0, IPC_AGENT, IPC_WORKER);
 	refuse(IPC_BIND, &(struct ipc_bind){ .sock = 1, .local.reserved = 1 }, 0, IPC_AGENT,
 	       IPC_WORKER);
 	refuse(IPC_FAILED, &(struct ipc_sock_err){ 1, 0 }, 0, IPC_WORKER, IPC_AGENT);
