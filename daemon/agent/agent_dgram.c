@@ -237,6 +237,12 @@ int dgram_on_err(void *ctx, struct ipc_msg *m)
 		s->so_error = b->err;
 	if (b->err == -EMSGSIZE)
 		s->dg->ok_len = 0; /* the path is not what it was */
+	if (b->is_path_mtu) {
+		s->dg->path_to = b->to.addr;
+		s->dg->path_mtu = b->info;
+		s->dg->path_ifindex = b->ifindex;
+		return 0;
+	}
 	if (!b->is_queued || s->dg->error_cnt >= DGRAM_ERRORS_MAX)
 		return 0;
 	quote_len = a->quotes_len + b->quote_len <= DGRAM_QUOTES_MAX ? b->quote_len : 0;

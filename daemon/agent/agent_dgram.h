@@ -44,6 +44,9 @@ struct adgram {
 	uint32_t ok_len; /* octets: as long as this they may be, where the length matters */
 	struct ns_addr mcast_if; /* IP_MULTICAST_IF */
 	uint32_t mcast_ifindex6; /* IPV6_MULTICAST_IF */
+	struct ns_addr path_to;  /* IPV6_RECVPATHMTU: what the path to it takes was not told yet */
+	uint32_t path_mtu;       /* octets, 0: there is nothing to tell */
+	uint32_t path_ifindex;   /* of the link that was named, 0: none */
 	int watch_fd; /* copy of the program's end while a call waits for a datagram; -1: none */
 	struct event *watch;
 };

@@ -48,6 +48,7 @@ struct dgram_in {
 	int flags;  /* MSG_* of the call */
 	size_t len; /* octets: of the whole datagram */
 	bool has_row;
+	uint32_t path_mtu; /* it is none, but what the path to row.from takes; 0: it is one */
 	struct ipc_dgram_row row;
 	uint8_t data[NS_DGRAM_MAX + 1];
 };
@@ -191,12 +192,36 @@ static int take_one(int fd, int flags)
 }
 
 /**
+ * path_mtu_take() - what a path takes, before any datagram: linux v6.1 ipv6_recv_rxpmtu(), which a peek takes, too
+ *
+ * Only calls that trap get it; read() and recv() find the next datagram.
+ */
+static bool path_mtu_take(struct asock *s)
+{
+	struct adgram *d = s->dg;
+
+	in.path_mtu = 0;
+	if (!d->path_mtu || d->is_ping || !aopt_value(&s->opts, IPPROTO_IPV6, IPV6_RECVPATHMTU))
+		return false;
+	in.path_mtu = d->path_mtu;
+	in.len = 0;
+	in.has_row = false;
+	in.row = (struct ipc_dgram_row){ .from = { .addr = d->path_to },
+					 .ifindex = d->path_ifindex,
+					 .time_ns = agent_now().ns };
+	d->path_mtu = 0;
+	return true;
+}
+
+/**
  * recv_one() - a datagram into @in
  *
  * Return: 0, negative errno (-EAGAIN: none is there)
  */
 static int recv_one(struct agent *a, struct asock *s, int fd)
 {
+	if (path_mtu_take(s))
+		return 0;
 	for (;;) {
 		struct adgram *d = s->dg;
 		int err = dgram_take_error(s), n;
@@ -239,14 +264,19 @@ static int recv_one(struct agent *a, struct asock *s, int fd)
 
 /* ---- control data ---- */
 
+/** control_put() - linux put_cmsg(): what there is room for, if it is a header at least */
 static void control_put(struct control *c, int level, int type, const void *data, size_t len)
 {
-	struct cmsghdr h = { .cmsg_len = CMSG_LEN(len), .cmsg_level = level, .cmsg_type = type };
+	struct cmsghdr h = { .cmsg_level = level, .cmsg_type = type };
+	size_t left = c->room - c->len;
 
-	if (c->len + CMSG_LEN(len) > c->room || c->len + CMSG_SPACE(len) > sizeof(c->buf)) {
+	if (left < CMSG_LEN(len))
+		c->is_cut = true;
+	if (left < sizeof(h) || c->len + CMSG_SPACE(len) > sizeof(c->buf)) {
 		c->is_cut = true;
 		return;
 	}
+	h.cmsg_len = left < CMSG_LEN(len) ? left : CMSG_LEN(len);
 	memset(c->buf + c->len, 0, CMSG_SPACE(len));
 	memcpy(c->buf + c->len, &h, sizeof(h));
 	memcpy(c->buf + c->len + CMSG_LEN(0), data, len);
@@ -369,6 +399,19 @@ static void control_ip(struct control *c, const struct asock *s)
 		control_v4(c, s);
 }
 
+/** control_path_mtu() - RFC 3542 11.3 */
+static void control_path_mtu(struct control *c, const struct asock *s)
+{
+	struct ns_addr to = ns_addr_zoned(in.row.from.addr, 0);
+	struct ip6_mtuinfo info = { .ip6m_addr = { .sin6_family = AF_INET6,
+						   .sin6_scope_id = in.row.ifindex },
+				    .ip6m_mtu = in.path_mtu };
+
+	memcpy(&info.ip6m_addr.sin6_addr, to.b, sizeof(to.b));
+	control_time(c, s);
+	control_put(c, IPPROTO_IPV6, IPV6_PATHMTU, &info, sizeof(info));
+}
+
 /** control_fill() - what the program asked to hear of a datagram with a row; order as Linux's */
 static void control_fill(struct control *c, const struct asock *s)
 {
@@ -441,6 +484,7 @@ static int err_take(struct agent *a, struct asock *s, struct control *c)
 	if (!x)
 		return -EAGAIN;
 	is_icmp = x->e.origin == NS_ERR_ICMP || x->e.origin == NS_ERR_ICMP6;
+	in.path_mtu = 0;
 	in.row = (struct ipc_dgram_row){ .from = x->e.to,
 					 .to = { .addr = x->e.local },
 					 .ifindex = x->e.ifindex,
@@ -508,6 +552,8 @@ static int64_t recv_msg(struct agent *a, struct asock *s, const struct args_mem 
 		return r;
 	if (in.has_row)
 		control_fill(&c, s);
+	else if (in.path_mtu)
+		control_path_mtu(&c, s);
 	return deliver_msg(s, mem, addr, &msg, &c);
 }
 

@@ -97,11 +97,12 @@ static bool is_too_long(const struct asock *s, const struct dgram_out *o)
 	return o->len > len_max(s, o->has_name ? &to.addr : &s->remote.addr);
 }
 
-/** is_told_of_errors() - will MSG_ERRQUEUE say how long it may have been? */
+/** is_told_of_errors() - will MSG_ERRQUEUE, or IPV6_PATHMTU, say how long it may have been? */
 static bool is_told_of_errors(const struct asock *s, const struct dgram_out *o)
 {
 	return is_to_v6(s, o)
-		       ? aopt_value(&s->opts, IPPROTO_IPV6, IPV6_RECVERR)
+		       ? aopt_value(&s->opts, IPPROTO_IPV6, IPV6_RECVERR) ||
+				 aopt_value(&s->opts, IPPROTO_IPV6, IPV6_RECVPATHMTU)
 		       : o->len <= UINT16_MAX && aopt_value(&s->opts, IPPROTO_IP, IP_RECVERR);
 }
 

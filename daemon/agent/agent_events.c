@@ -444,10 +444,19 @@ static void query_answer(struct agent *a, struct held *h, int err, const void *v
 static int on_getopt_r(void *ctx, struct ipc_msg *m)
 {
 	const struct ipc_getopt_result *b = IPC_BODY(m, ipc_getopt_result);
+	int err = b->err < 0 ? b->err : 0;
 	struct held h;
 
-	if (query_take(ctx, b->token, &h))
-		query_answer(ctx, &h, b->err < 0 ? b->err : 0, &b->value, sizeof(b->value));
+	if (!query_take(ctx, b->token, &h))
+		return 0;
+	if (h.call.nr == SYS_getsockopt && h.level == IPPROTO_IPV6 && h.name == IPV6_PATHMTU) {
+		/* linux v6.1 do_ipv6_getsockopt() has no address in it */
+		struct ip6_mtuinfo info = { .ip6m_mtu = (uint32_t)b->value };
+
+		query_answer(ctx, &h, err, &info, sizeof(info));
+	} else {
+		query_answer(ctx, &h, err, &b->value, sizeof(b->value));
+	}
 	return 0;
 }
 

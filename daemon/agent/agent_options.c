@@ -73,6 +73,7 @@ enum kind {
 	K_V6_BOOL,    /* level IPv6, only on its sockets */
 	K_V6_INT,
 	K_V6_PKTINFO, /* struct in6_pktinfo; kept as its link. Not read */
+	K_V6_PATHMTU, /* struct ip6_mtuinfo of a connected socket's path; cannot be set */
 	K_V6_OCTET,   /* 0..255, -1 is the default */
 	K_IFINDEX,    /* a link, in network byte order */
 	K_MTU, /* octets, "least" or more or 0; -1 there: cannot be set. Read of connected sockets alone */
@@ -297,6 +298,8 @@ static int set_special(struct aopt_values *v, const struct row *r, const void *v
 		return set_fastopen_key(v, val, len);
 	case K_V6_PKTINFO:
 		return set_pktinfo(v, r, val, len);
+	case K_V6_PATHMTU:
+		return -ENOPROTOOPT;
 	case K_DEVICE:
 		return len > 0 && *(const char *)val != 0 ? -EPERM : 0;
 	case K_IP_OPTIONS:
@@ -521,6 +524,8 @@ int aopt_get(const struct aopt_values *v, int family, int level, int name, int r
 	*ret_result = (struct aopt_result){ .todo = AOPT_DONE, .level = level, .name = name };
 	if (!r || (is_v6(r) && family != AF_INET6))
 		return -ENOPROTOOPT;
+	if (r->kind == K_V6_PATHMTU && room < (int)sizeof(struct ip6_mtuinfo))
+		return -EINVAL;
 	val = v->v[row_idx(r)];
 	if (r->map == M_REFUSED && r->max)
 		return -r->max;
@@ -539,6 +544,7 @@ int aopt_get(const struct aopt_values *v, int family, int level, int name, int r
 	}
 	switch (r->kind) {
 	case K_MTU:
+	case K_V6_PATHMTU:
 		return -ENOTCONN;
 	case K_V6_PKTINFO:
 		return -ENOPROTOOPT;

@@ -307,7 +307,8 @@ static bool check_dgram_err(const void *body)
 
 	return is_socket(b->sock) && b->err < 0 && is_err(b->err) && is_endpoint(&b->to) &&
 	       b->is_fatal <= 1 && b->has_token <= 1 && b->is_queued <= 1 && b->is_ext_bad <= 1 &&
-	       b->quote_len <= NS_DGRAM_QUOTE_MAX && b->ext_off <= b->quote_len;
+	       b->is_path_mtu <= 1 && b->quote_len <= NS_DGRAM_QUOTE_MAX &&
+	       b->ext_off <= b->quote_len;
 }
 
 /* ---- the table ---- */

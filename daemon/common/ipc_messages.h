@@ -420,8 +420,8 @@ struct ipc_dgram_err {
 	uint32_t info, ifindex;
 	uint8_t origin, type, code;
 	uint8_t ttl, tos;
-	uint8_t is_fatal, has_token, is_queued, is_ext_bad; /* 0, 1 */
-	uint8_t reserved[3];
+	uint8_t is_fatal, has_token, is_queued, is_ext_bad, is_path_mtu; /* 0, 1 */
+	uint8_t reserved[2];
 	uint64_t time_ns; /* CLOCK_MONOTONIC */
 	uint16_t quote_len, ext_off;
 	uint8_t reserved2[4];

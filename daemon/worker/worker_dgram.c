@@ -143,6 +143,7 @@ static void tell_error(struct wsock *s, const struct ns_dgram_err *e, bool has_t
 						   .code = e->code,
 						   .is_fatal = e->is_fatal,
 						   .is_queued = e->is_queued,
+						   .is_path_mtu = e->is_path_mtu,
 						   .has_token = has_token } };
 
 	memcpy(body.quote, e->quote, e->quote_len);

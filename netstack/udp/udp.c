@@ -261,8 +261,8 @@ static int disconnect(struct udp_sock *s)
 	return 0;
 }
 
-/* The link for @to: what a call @said, or the socket's options; 0: by route. linux udp_sendmsg(), udpv6_sendmsg() */
-static uint32_t pick_ifindex(struct udp_sock *s, uint32_t said, const struct ns_addr *to)
+/* linux udp_sendmsg(), udpv6_sendmsg() */
+uint32_t udp_pick_ifindex(struct udp_sock *s, uint32_t said, const struct ns_addr *to)
 {
 	const struct udp_family *f = udp_family_of(s, to);
 
@@ -280,7 +280,7 @@ int udp_route(struct udp_sock *s, const struct ns_endpoint *to, const struct ns_
 {
 	const struct ns_flow flow = { .dst = to->addr,
 				      .src = *src,
-				      .oif = pick_ifindex(s, said, &to->addr),
+				      .oif = udp_pick_ifindex(s, said, &to->addr),
 				      .mark = s->mark,
 				      .uid = s->uid,
 				      .sport = s->bind.local.port,

@@ -115,6 +115,19 @@ int udp_refused(struct udp_sock *s, const struct ns_endpoint *to, uint32_t mtu)
 	return -EMSGSIZE;
 }
 
+/* linux ipv6_local_rxpmtu() */
+void udp_tell_path_mtu(struct udp_sock *s, const struct ns_addr *to, uint32_t ifindex, uint32_t mtu)
+{
+	const struct ns_dgram_err e = { .err = -EMSGSIZE,
+					.origin = NS_ERR_LOCAL,
+					.info = mtu,
+					.to = { .addr = *to },
+					.ifindex = ifindex,
+					.is_path_mtu = true };
+
+	error_push(s, &e);
+}
+
 bool udp_take_error(void *c, struct ns_dgram_err *ret_err)
 {
 	struct udp_sock *s = c;

@@ -55,7 +55,8 @@ struct udp_family {
 	uint8_t ttl, tos, mcast_ttl;
 	uint8_t mtu_discover; /* enum pmtudisc */
 	bool is_recverr, has_mcast_loop, hears_all_groups;
-	bool is_dontfrag; /* IPV6_DONTFRAG */
+	bool is_dontfrag;      /* IPV6_DONTFRAG */
+	bool is_recv_path_mtu; /* IPV6_RECVPATHMTU */
 };
 
 /** struct udp_gathered - a datagram that waits for more octets: UDP_CORK, MSG_MORE */
@@ -137,6 +138,8 @@ ns_must_check int udp_autobind(struct udp_sock *s);
  */
 ns_must_check int udp_peer(const struct udp_sock *s, const struct ns_addr *to, uint32_t ifindex,
 			   struct ns_addr *ret_to);
+/** udp_pick_ifindex() - the link for @to: what a call @said, or the socket's options; 0: by route */
+uint32_t udp_pick_ifindex(struct udp_sock *s, uint32_t said, const struct ns_addr *to);
 /**
  * udp_route() - the way from @src to @to, by the link that the call or the socket's options say
  * @said:	The call's link, 0: none
@@ -212,6 +215,9 @@ void udp_gathered_drop(struct udp_sock *s);
 void udp_error(void *self, const struct icmp_err *e, struct mono now);
 /** udp_refused() - a datagram was longer than its path: told to who asked for it (IP_RECVERR). Return: -EMSGSIZE */
 int udp_refused(struct udp_sock *s, const struct ns_endpoint *to, uint32_t mtu);
+/** udp_tell_path_mtu() - of the path to @to, by the link that was named or 0 (RFC 3542 11.3) */
+void udp_tell_path_mtu(struct udp_sock *s, const struct ns_addr *to, uint32_t ifindex,
+		       uint32_t mtu);
 bool udp_take_error(void *c, struct ns_dgram_err *ret_err);
 
 /* ---- udp_group.c ---- */

@@ -58,6 +58,7 @@ static const struct opt_row {
 	[NS_IPV6_MTU_DISCOVER] = { OPT_OCTET, PMTUDISC_OMIT, OF_V6(mtu_discover) },
 	[NS_IP_RECVERR] = { OPT_BOOL, 0, OF_V4(is_recverr) },
 	[NS_IPV6_RECVERR] = { OPT_BOOL, 0, OF_V6(is_recverr) },
+	[NS_IPV6_RECVPATHMTU] = { OPT_BOOL, 0, OF_V6(is_recv_path_mtu) },
 	[NS_IPV6_DONTFRAG] = { OPT_BOOL, 0, OF_V6(is_dontfrag) },
 };
 

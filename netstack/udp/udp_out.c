@@ -233,9 +233,12 @@ static int check_len(struct udp_sock *s, const struct ns_dgram_tx *tx, struct ud
 	o->gso_size = len > gso_size ? gso_size : 0;
 	if (gso_size)
 		return len > max ? -EMSGSIZE : check_gso(s, o, gso_size, len, *ret_mtu);
-	return len > max || (refuses && len + o->hdr_len > *ret_mtu)
-		       ? udp_refused(s, &o->to, *ret_mtu)
-		       : 0;
+	if (len <= max && (!refuses || len + o->hdr_len <= *ret_mtu))
+		return 0;
+	if (o->is_dontfrag && o->f->is_recv_path_mtu)
+		udp_tell_path_mtu(s, &o->to.addr, udp_pick_ifindex(s, tx->ifindex, &o->to.addr),
+				  *ret_mtu);
+	return udp_refused(s, &o->to, *ret_mtu);
 }
 
 int udp_check_one(struct udp_sock *s, const struct ns_dgram_tx *tx, uint32_t len, struct mono now)

@@ -20,6 +20,7 @@ ECHO4 = ("::ffff:" + PEER4, 7201)
 SIX = socket.IPPROTO_IPV6
 RECVERR, MTU_DISCOVER, MTU, DONTFRAG, UNICAST_IF, MULTICAST_ALL = 25, 23, 24, 62, 76, 29
 BINDTODEVICE, BINDTOIFINDEX = 25, 62
+RECVPATHMTU, PATHMTU, MSG_MORE = 60, 61, 0x8000
 UDP, UDP_NO_CHECK6_TX, UDP_NO_CHECK6_RX, UDP_SEGMENT, UDP_GRO = 17, 101, 102, 103, 104
 SCOPE = socket.if_nametoindex("eth0")
 
@@ -229,6 +230,85 @@ def too_long_for_the_path():
             seen += [control[0][:2], name_of(fields[0]), fields[1:6], flags & MSG_ERRQUEUE != 0, who(sender)]
     with six() as sock:
         return seen + [outcome(sock.setsockopt, SIX, MTU, 1279), outcome(sock.setsockopt, SIX, MTU, 1280)]
+
+
+def path_mtu(sock, room=200, flags=0):
+    """What a receive takes: a path's MTU in words, or whatever else."""
+    sock.setblocking(False)  # Python would wait for poll(), which does not tell of it
+    got = outcome(sock.recvmsg, 100, room, flags)
+    if isinstance(got, str):
+        return got
+    data, control, flags, name = got
+    seen = []
+    for level, kind, value in control:
+        if (level, kind, len(value)) == (SIX, PATHMTU, 32):
+            seen.append((value[:8].hex(), socket.inet_ntop(socket.AF_INET6, value[8:24]),
+                         struct.unpack("II", value[24:])))
+        else:
+            seen.append((level, kind, len(value)))
+    return len(data), seen, flags, name[:2] + name[3:] if name[0] != US else "us"
+
+
+@check
+def path_mtu_is_told():
+    both = (RECVPATHMTU, 1), (DONTFRAG, 1)
+    seen = []
+    for options in both, both[:1], both[1:], both[:1] + ((MTU_DISCOVER, 2),), both + ((MTU, 1280),), both + ((RECVERR, 1),):
+        with six(options=options) as sock:
+            # of an error that waits poll() says ERR in Linux and nothing here
+            seen += [outcome(sock.sendto, bytes(1453), NOBODY), (RECVERR, 1) in options or readable(sock, 0),
+                     path_mtu(sock), path_mtu(sock)]
+    for length, to in ((1452, ECHO), (1473, ECHO4[:1] + (9,)), (65528, ECHO), (1453, ("fe80::99:1", 7201, 0, SCOPE))):
+        with six(options=both) as sock:
+            seen += [outcome(sock.sendto, bytes(length), to), path_mtu(sock)]
+    for room in (0, 15, 16, 20, 47):
+        with six(options=both) as sock:
+            seen += [outcome(sock.sendto, bytes(1453), ECHO), path_mtu(sock, room)]
+    with six(options=both[:1]) as sock:
+        seen += [outcome(sock.sendmsg, [bytes(1453)], [(SIX, DONTFRAG, struct.pack("i", 1))], 0, ECHO), path_mtu(sock)]
+    with six(options=both) as sock:
+        seen += [outcome(sock.sendto, bytes(1000), MSG_MORE, ECHO) for _ in range(2)] + [path_mtu(sock)]
+    return seen
+
+
+@check
+def path_mtu_comes_first_and_once():
+    both = (RECVPATHMTU, 1), (DONTFRAG, 1)
+    seen = []
+    with six(options=both) as sock:
+        sock.bind((US, 0))
+        with six() as other:
+            other.sendto(b"hello", sock.getsockname())
+        readable(sock)
+        for to in (ECHO, (US, 9), ("fd00:99::77", 9)):
+            seen.append(outcome(sock.sendto, bytes(1453), to))
+        seen += [sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR), path_mtu(sock), path_mtu(sock), path_mtu(sock)]
+        outcome(sock.sendto, bytes(1453), ECHO)
+        seen += [path_mtu(sock, flags=socket.MSG_PEEK), path_mtu(sock)]
+        outcome(sock.sendto, bytes(1453), ECHO)
+        seen += [outcome(sock.recvfrom, 100) for _ in range(2)]
+        outcome(sock.sendto, bytes(1453), ECHO)
+        sock.setsockopt(SIX, RECVPATHMTU, 0)
+        seen.append(path_mtu(sock))
+        sock.setsockopt(SIX, RECVPATHMTU, 1)
+        return seen + [path_mtu(sock)]
+
+
+@check
+def path_mtu_is_asked_for():
+    seen = []
+    for family, kind in ((socket.AF_INET, socket.SOCK_DGRAM), (socket.AF_INET6, socket.SOCK_DGRAM),
+                         (socket.AF_INET6, socket.SOCK_STREAM)):
+        with socket.socket(family, kind) as sock:
+            seen += [outcome(sock.setsockopt, SIX, option, value) for option in (RECVPATHMTU, PATHMTU)
+                     for value in (1, 5, b"x", bytes(32))]
+            seen += [outcome(sock.getsockopt, SIX, option, room) for option in (RECVPATHMTU, PATHMTU)
+                     for room in (0, 4, 31, 32, 64)]
+            if kind == socket.SOCK_DGRAM:
+                sock.connect(ECHO4 if family == socket.AF_INET6 else (PEER4, 7201))
+                seen += [outcome(sock.getsockopt, SIX, PATHMTU, room) for room in (0, 31, 32, 64)]
+    with connected(options=((MTU, 1280),)) as sock:
+        return seen + [outcome(sock.getsockopt, SIX, PATHMTU, 32)]
 
 
 @check

@@ -89,6 +89,7 @@ enum ns_sockopt {
 	NS_IPV6_MTU_DISCOVER,   /* as NS_IP_MTU_DISCOVER */
 	NS_IPV6_RECVERR,        /* bool */
 	NS_IPV6_DONTFRAG,       /* bool: what is longer than the path is refused */
+	NS_IPV6_RECVPATHMTU, /* bool: ns_dgram_err with @is_path_mtu of what NS_IPV6_DONTFRAG refuses (RFC 3542 11.3) */
 	NS_IPV6_MTU, /* octets, from 1280: no longer packet; 0: the path's. get: as NS_IP_MTU */
 	NS_IPV6_UNICAST_IF,
 	NS_IPV6_PKTINFO_IF, /* ifindex that all leave by, groups as well; 0: none. Whether there is one shows when sending. RFC 3542 6.1 */
@@ -287,6 +288,7 @@ struct ns_dgram_err {
 	uint16_t quote_len, ext_off;
 	bool is_ext_bad;
 	uint8_t quote[NS_DGRAM_QUOTE_MAX];
+	bool is_path_mtu; /* no error: @info is what the path to @to takes, @ifindex the link that was named or 0 */
 	bool is_fatal;  /* the socket's next call fails with it */
 	bool is_queued; /* it is to be had by MSG_ERRQUEUE: the socket asked by NS_IP_RECVERR */
 };

@@ -387,6 +387,30 @@ START_TEST(rfc8201_s4_a_smaller_path_refuses_what_may_not_be_cut)
 }
 END_TEST
 
+START_TEST(rfc3542_s11_3_who_asked_is_told_what_the_path_takes)
+{
+	struct ns_endpoint a = at(any, 7000), to = at(peer, DNS);
+	ns_sock s = dgram_bound(&a);
+	struct ns_dgram_err e;
+
+	/* as Linux: only of what IPV6_DONTFRAG refused */
+	set(s, NS_IPV6_RECVPATHMTU, 1);
+	set(s, NS_IPV6_MTU_DISCOVER, 2);
+	expect(dgram_send(s, &to, big, LONGEST_IN_ONE + 1) == -EMSGSIZE && !dgram_error(s, &e));
+	set(s, NS_IPV6_DONTFRAG, 1);
+	expect(dgram_send(s, &to, big, LONGEST_IN_ONE) == 0 && !dgram_error(s, &e));
+	expect(dgram_send(s, &to, big, LONGEST_IN_ONE + 1) == -EMSGSIZE);
+	expect(dgram_error(s, &e) && e.is_path_mtu && !e.is_fatal && !e.is_queued);
+	expect(e.info == MTU && ns_addr_eq(&e.to.addr, &peer) && e.ifindex == 0);
+	expect(!dgram_error(s, &e));
+	set(s, NS_SO_BINDTOIFINDEX, IFINDEX);
+	expect(dgram_send(s, &to, big, LONGEST_IN_ONE + 1) == -EMSGSIZE);
+	expect(dgram_error(s, &e) && e.is_path_mtu && e.ifindex == IFINDEX);
+	set(s, NS_IPV6_RECVPATHMTU, 0);
+	expect(dgram_send(s, &to, big, LONGEST_IN_ONE + 1) == -EMSGSIZE && !dgram_error(s, &e));
+}
+END_TEST
+
 START_TEST(rfc3493_s5_2_groups_of_ipv6_are_joined_sent_to_and_left)
 {
 	struct ns_endpoint a = at(any, 5353), to = at(mdns, 5353);
@@ -559,6 +583,7 @@ int main(void)
 	tcase_add_test(tc, rfc4443_s3_1_a_port_nobody_has_is_told_at_a_limited_rate);
 	tcase_add_loop_test(tc, rfc4443_s2_4_d_errors_reach_their_socket, 0, NS_ARRAY_LEN(errors));
 	tcase_add_test(tc, rfc8201_s4_a_smaller_path_refuses_what_may_not_be_cut);
+	tcase_add_test(tc, rfc3542_s11_3_who_asked_is_told_what_the_path_takes);
 	tcase_add_test(tc, rfc3493_s5_2_groups_of_ipv6_are_joined_sent_to_and_left);
 	tcase_add_test(tc, a_group_lasts_as_long_as_its_last_socket);
 	tcase_add_test(tc, rfc3493_s3_8_any_and_loopback_are_this_host);
