@@ -365,6 +365,8 @@ static void control_v6(struct control *c, const struct asock *s, bool is_v4)
 		control_int(c, IPPROTO_IPV6, IPV6_2292HOPLIMIT, in.row.ttl);
 	if (aopt_value(&s->opts, IPPROTO_IPV6, IPV6_RECVORIGDSTADDR) && !(in.flags & MSG_ERRQUEUE))
 		control_dst6(c);
+	if (in.row.frag_len && aopt_value(&s->opts, IPPROTO_IPV6, IPV6_RECVFRAGSIZE))
+		control_int(c, IPPROTO_IPV6, IPV6_RECVFRAGSIZE, in.row.frag_len);
 }
 
 /** control_v4() - linux ip_cmsg_recv_offset() */
@@ -386,6 +388,8 @@ static void control_v4(struct control *c, const struct asock *s)
 		control_put(c, IPPROTO_IP, IP_TOS, &in.row.tos, sizeof(in.row.tos));
 	if (aopt_value(&s->opts, IPPROTO_IP, IP_RECVORIGDSTADDR) && !(in.flags & MSG_ERRQUEUE))
 		control_dst4(c);
+	if (in.row.frag_len && aopt_value(&s->opts, IPPROTO_IP, IP_RECVFRAGSIZE))
+		control_int(c, IPPROTO_IP, IP_RECVFRAGSIZE, in.row.frag_len);
 }
 
 /** control_ip() - what the program asked to hear of the packet */

@@ -71,6 +71,7 @@ enum kind {
 	K_IP_INT_1,
 	K_IP_OPTIONS, /* only none */
 	K_V6_BOOL,    /* level IPv6, only on its sockets */
+	K_V6_SHORT,   /* likewise, and what is shorter than an int counts as 0 */
 	K_V6_INT,
 	K_V6_PKTINFO, /* struct in6_pktinfo; kept as its link. Not read */
 	K_V6_PATHMTU, /* struct ip6_mtuinfo of a connected socket's path; cannot be set */
@@ -356,6 +357,7 @@ static int set_int(const struct aopt_values *v, const struct row *r, int32_t val
 	case K_IP_BOOL:
 	case K_IP_BOOL_1:
 	case K_V6_BOOL:
+	case K_V6_SHORT:
 		*ret_val = val != 0;
 		return 0;
 	case K_INT:
@@ -423,7 +425,7 @@ static int val_int(const struct row *r, const void *val, int len, int32_t *ret_v
 		return 0;
 	}
 	if (r->level != IPPROTO_IP)
-		return -EINVAL;
+		return r->kind == K_V6_SHORT ? 0 : -EINVAL;
 	if (len >= 1)
 		*ret_val = *(const uint8_t *)val;
 	else if (r->kind == K_TTL || r->kind == K_IP_OCTET || r->kind == K_IP_BOOL_1 ||

@@ -398,6 +398,8 @@ struct ipc_dgram_row {
 	uint8_t ttl, tos;
 	uint16_t gso_size;
 	uint64_t time_ns; /* CLOCK_MONOTONIC */
+	uint16_t frag_len;
+	uint8_t reserved[6];
 };
 
 /** IPC_DGRAM_ROWS - rows of one message */

@@ -402,6 +402,7 @@ static void row_fill(struct ipc_dgram_row *row, const struct ns_dgram_rx *d,
 				       .ttl = d->ttl,
 				       .tos = d->tos,
 				       .gso_size = d->gso_size,
+				       .frag_len = d->frag_len,
 				       .time_ns = d->time.ns };
 }
 

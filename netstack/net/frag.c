@@ -67,10 +67,11 @@ struct frag_set {
 	struct ns_addr src, dst;
 	uint32_t id;
 	uint8_t proto;
-	uint8_t ecn;    /* ECN bits of all fragments, 1 << value each */
-	uint32_t end;   /* octets: payload seen so far ends here */
-	uint32_t total; /* octets of payload, 0: not known yet */
-	uint32_t got;   /* octets */
+	uint8_t ecn;      /* ECN bits of all fragments, 1 << value each */
+	uint32_t end;     /* octets: payload seen so far ends here */
+	uint32_t total;   /* octets of payload, 0: not known yet */
+	uint32_t got;     /* octets */
+	uint32_t longest; /* octets of the largest fragment, with its headers */
 	uint64_t have[UNITS_MAX / 64];
 	uint64_t starts[UNITS_MAX / 64]; /* where fragments begin */
 };
@@ -285,6 +286,7 @@ static void set_put(struct frag_set *s, const struct frag_piece *f, const struct
 		s->have[u / 64] |= UINT64_C(1) << (u % 64);
 	s->starts[f->off / UNIT / 64] |= UINT64_C(1) << (f->off / UNIT % 64);
 	s->got += f->len;
+	s->longest = ns_max_u(s->longest, f->hdr_len + f->len);
 	s->ecn |= (uint8_t)(1u << (ip->tos & ECN_MASK));
 	s->end = ns_max_u(s->end, f->off + f->len);
 	if (f->is_last)
@@ -310,6 +312,7 @@ static enum drop set_finish(struct frag_set *s, struct ip_rx *ip, struct mono no
 	*ip = s->ip;
 	if (s->ecn & ECN_CE)
 		ip->tos |= ECN_MASK;
+	ip->frag_len = (uint16_t)ns_min_u(s->longest, UINT16_MAX);
 	p = set_take(s, s->total);
 	s->family->finish(p, &s->first);
 	p->rx_time = now;

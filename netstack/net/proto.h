@@ -65,8 +65,9 @@ struct ip_rx {
 	struct link *link;
 	uint8_t proto;
 	uint8_t ttl;
-	uint8_t tos;          /* DSCP and ECN */
-	bool csum_ok;         /* the transport checksum need not be verified */
+	uint8_t tos;       /* DSCP and ECN */
+	uint16_t frag_len; /* octets of the largest IP packet that it came in; 0: it came whole */
+	bool csum_ok;      /* the transport checksum need not be verified */
 	bool is_router_alert; /* IPv6: it had that option */
 	bool is_dst_foreign;  /* @dst is not ours: nothing is sent from it */
 	bool is_bcast;        /* link or IP broadcast or multicast: TCP drops (RFC 9293 MUST-57) */

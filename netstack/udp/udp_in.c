@@ -171,6 +171,7 @@ enum drop udp_queue_push(struct udp_sock *s, const struct pkt *p, const struct u
 				      .ttl = ip->ttl,
 				      .tos = ip->tos,
 				      .gso_size = s->is_gro ? in->gso_size : 0,
+				      .frag_len = ip->frag_len,
 				      .time = now };
 	list_push(&s->queue, &d->node);
 	s->queue_cnt++;

@@ -21,6 +21,7 @@ SIX = socket.IPPROTO_IPV6
 RECVERR, MTU_DISCOVER, MTU, DONTFRAG, UNICAST_IF, MULTICAST_ALL = 25, 23, 24, 62, 76, 29
 BINDTODEVICE, BINDTOIFINDEX = 25, 62
 RECVPATHMTU, PATHMTU, MSG_MORE = 60, 61, 0x8000
+RECVFRAGSIZE, IP_RECVFRAGSIZE = 77, 25
 UDP, UDP_NO_CHECK6_TX, UDP_NO_CHECK6_RX, UDP_SEGMENT, UDP_GRO = 17, 101, 102, 103, 104
 SCOPE = socket.if_nametoindex("eth0")
 
@@ -216,6 +217,25 @@ def long_datagrams():
             sock.sendto(data, ECHO)
             seen.append((length, sock.recvfrom(65536)[0] == data))
         return seen + [outcome(sock.sendto, bytes(65528), ECHO)]
+
+
+@check
+def largest_fragment():
+    seen = []
+    for kind in socket.SOCK_DGRAM, socket.SOCK_STREAM:
+        with socket.socket(socket.AF_INET6, kind) as sock:
+            for level, option in (SIX, RECVFRAGSIZE), (socket.IPPROTO_IP, IP_RECVFRAGSIZE):
+                seen += [outcome(sock.setsockopt, level, option, value) for value in (0, 5, -1, b"", b"x")]
+                seen.append(outcome(sock.getsockopt, level, option))
+    for to in ECHO, ECHO4:
+        with six(options=((RECVFRAGSIZE, 1),)) as sock:
+            sock.setsockopt(socket.IPPROTO_IP, IP_RECVFRAGSIZE, 1)
+            for length in 100, 1452, 1453, 1472, 1473, 4000:
+                sock.sendto(bytes(length), to)
+                seen += [(len(data), control_of(control)) for data, control, *_ in (sock.recvmsg(5000, 100),)]
+    with connected(options=((RECVFRAGSIZE, 1),)) as sock:
+        sock.send(bytes(3000))
+        return seen + [control_of(sock.recvmsg(5000, 100)[1])]
 
 
 @check

@@ -256,6 +256,7 @@ struct ns_dgram_rx {
 	uint8_t ttl, tos;
 	uint16_t
 		gso_size; /* NS_UDP_GRO: octets of each datagram in it but the last; 0: it is one */
+	uint16_t frag_len; /* octets of the largest IP packet that it came in; 0: it came whole */
 	struct mono time;
 };
 

@@ -511,6 +511,7 @@ START_TEST(rfc791_s3_2_a_long_datagram_is_cut_and_put_together)
 	       0xffff);
 	rp_turn(&rp);
 	expect(ns_dgram_peek(rp.stack, s, 0, &rx, iov) == 17 && rx.len == NS_DGRAM_MAX4);
+	expect(rx.frag_len == 1500);
 	for (uint32_t i = 0, off = 0; i < 17; off += (uint32_t)iov[i++].len)
 		expect(memcmp(iov[i].base, big + off, iov[i].len) == 0);
 }
