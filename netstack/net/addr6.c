@@ -440,7 +440,7 @@ struct link *addr6_link_of(const struct net *n, const struct ns_addr *a)
  * addr6_route_group() - the path to a group
  * @n:		IP layer
  * @dst:	Group
- * @ifindex:	Link to leave by, 0: that of the source, else addr6_link_of()
+ * @ifindex:	Link to leave by, 0: that of the source, else addr6_link_of(); never the loopback link
  * @d:		src is set or any; the rest is filled in
  *
  * Return: 0, -ENODEV, -ENETUNREACH, -EADDRNOTAVAIL without an address to send from
@@ -452,11 +452,12 @@ int addr6_route_group(const struct net *n, const struct ns_addr *dst, uint32_t i
 
 	if (!l && ifindex)
 		return -ENODEV;
-	if (!l && !ns_addr_is_any(&d->src))
+	if (!l && !ns_addr_is_any(&d->src) && !ns_addr_is_loopback(&d->src))
 		l = addr6_link_of(n, &d->src);
 	if (!l)
 		l = addr6_link_of(n, dst);
-	if (!l || !l->config.is_up || l->config.mtu < IP6_MTU_MIN)
+	/* linux has no route to ff00::/8 by the loopback link */
+	if (!l || l->is_loop || !l->config.is_up || l->config.mtu < IP6_MTU_MIN)
 		return -ENETUNREACH;
 	d->link = l;
 	d->mtu = l->config.mtu;

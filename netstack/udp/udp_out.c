@@ -341,7 +341,7 @@ static bool leaves_host(const struct udp_out *o)
 	if (!o->is_group)
 		return true;
 	if (o->is_mcast && !ns_addr_is_v4(&o->to.addr) && (o->to.addr.b[1] & 0x0f) <= 1)
-		return net_dst_is_loop(&o->dst);
+		return false;
 	return o->ttl > 0;
 }
 

@@ -461,6 +461,29 @@ def multicast_on_this_host():
 
 
 @check
+def groups_by_the_loopback_link():
+    """There is no way to one; another link's member hears what stays on this host."""
+    seen = []
+    for group in "ff01::99", "ff02::99", "ff05::99":
+        for link in 1, SCOPE:
+            for options in [(SIX, socket.IPV6_PKTINFO, info("::", link))], [(SIX, socket.IPV6_MULTICAST_IF, link)], \
+                    [(socket.SOL_SOCKET, BINDTOIFINDEX, link)], [(SIX, UNICAST_IF, socket.htonl(link))]:
+                with six() as sock:
+                    seen += [outcome(sock.setsockopt, *option) for option in options]
+                    seen.append(outcome(sock.sendto, b"x", (group, 9)))
+            for source in "::", "::1":
+                with six() as sock:
+                    seen.append(outcome(sock.sendmsg, [b"x"], [info(source, link)], 0, (group, 9)))
+            with six() as sock:
+                sock.bind(("::1", 0))
+                seen.append(outcome(sock.sendto, b"x", (group, 9, 0, link)))
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        seen += [outcome(sock.sendmsg, [b"x"], [(socket.IPPROTO_IP, 8, struct.pack("i8x", link))], 0, ("224.0.0.99", 9))
+                 for link in (1, SCOPE)]
+    return seen
+
+
+@check
 def bound_to_a_link():
     def bound(name):
         sock = six()
@@ -570,7 +593,7 @@ def pktinfo_of_the_socket():
         seen += [outcome(s.getsockopt, SIX, socket.IPV6_PKTINFO, 64) for s in (sock, stream)]
         for link in (4711, -1, 1, SCOPE, 0):
             sock.setsockopt(SIX, socket.IPV6_PKTINFO, info("::", link))
-            seen += [outcome(sock.sendto, b"x", to) for to in (ECHO, ("::1", 9), ("ff02::99", 9))[:2 if link == 1 else 3]]
+            seen += [outcome(sock.sendto, b"x", to) for to in (ECHO, ("::1", 9), ("ff02::99", 9))]
         sock.setsockopt(SIX, socket.IPV6_PKTINFO, info("::", SCOPE))
         sock.sendto(b"by this link", ECHO)
         seen.append(until(sock, b"by this link"))
