@@ -15,8 +15,8 @@
  *   agent_dgram_send.c  sendto(), sendmsg(), sendmmsg()
  *   agent_dgram_recv.c  recvfrom(), recvmsg(), recvmmsg(), MSG_ERRQUEUE
  *
- * Deviations: after shutdown(SHUT_WR) sends that trap are refused; a native one, which nobody sees but the worker,
- * still goes out. If the pair itself were shut, the worker could not tell that from close().
+ * shutdown() of a connected socket shuts the pair as well, for what does not trap. When both directions are, the worker
+ * cannot tell that from close(): its socket is gone, and ours is DEAD while the program has it.
  */
 #include "daemon/agent/agent_dgram.h"
 
@@ -143,6 +143,8 @@ void dgram_replay(struct agent *a, struct asock *s)
 	struct ipc_bind b = { .sock = s->handle, .local = ipc_endpoint_from(&s->local) };
 	struct ipc_connect c = { .sock = s->handle, .remote = ipc_endpoint_from(&s->remote) };
 
+	if (s->state == ASOCK_DEAD)
+		return;
 	(void)!open_send(a, s);
 	sock_opts(s, &b.opts);
 	c.opts = b.opts;
@@ -266,6 +268,14 @@ int dgram_take_error(struct asock *s)
 	return err;
 }
 
+void dgram_closed(struct agent *a, struct asock *s)
+{
+	if (s->dg->is_mute && s->dg->is_deaf && program_end_is_at(a, s))
+		sock_tombstone(a, s, 0, false);
+	else
+		asock_free(&a->socks, s);
+}
+
 /* ---- bind(), connect() ---- */
 
 /* linux v6.1 ip_route_output_key_hash_rcu(), udpv6_sendmsg(), __ip6_datagram_connect() */
@@ -324,6 +334,11 @@ static int64_t dgram_connect(struct agent *a, struct call *c, struct asock *s, i
 		return r;
 	if (addr.is_in4 && call_is_v6only(s))
 		return -EAFNOSUPPORT;
+	if (addr.is_unspec && s->state == ASOCK_DEAD) {
+		s->remote = (struct ns_endpoint){ .addr = sock_any(s) };
+		s->dg->is_connected = false;
+		return 0;
+	}
 	if (addr.is_unspec) {
 		s->dg->is_unconnecting = true;
 		return op_begin(a, c, s, ASOCK_OP_CONNECT, HELD_OP);
@@ -332,6 +347,10 @@ static int64_t dgram_connect(struct agent *a, struct call *c, struct asock *s, i
 	if (r < 0)
 		return r;
 	dgram_any_is_here(s, &addr.ep.addr);
+	if (s->state == ASOCK_DEAD) { /* another peer to whom nothing is sent */
+		s->remote = addr.ep;
+		return 0;
+	}
 	s->op_ep = addr.ep;
 	return op_begin(a, c, s, ASOCK_OP_CONNECT, HELD_OP);
 }
@@ -371,15 +390,12 @@ static int64_t dgram_shutdown(struct agent *a, struct call *c, struct asock *s, 
 	(void)fd;
 	if (how < SHUT_RD || how > SHUT_RDWR)
 		return -EINVAL;
-	if (s->dg->is_connected && how != SHUT_WR)
-		return CALL_CONTINUE;
 	s->dg->is_mute = s->dg->is_mute || how != SHUT_RD;
+	s->dg->is_deaf = s->dg->is_deaf || how != SHUT_WR;
 	if (s->dg->is_connected)
-		return 0;
-	if (how != SHUT_WR) {
-		s->dg->is_deaf = true;
+		return s->state == ASOCK_DEAD ? 0 : CALL_CONTINUE;
+	if (how != SHUT_WR)
 		held_answer_all(a, s, HELD_RECV, 0);
-	}
 	return -ENOTCONN;
 }
 

@@ -119,10 +119,10 @@ static int64_t wait_for_one(struct agent *a, struct call *c, struct asock *s, in
 	struct adgram *d = s->dg;
 	int64_t r;
 
-	if (d->is_deaf)
-		return 0;
 	if (in.flags & MSG_DONTWAIT || is_nonblocking(fd))
 		return -EAGAIN;
+	if (d->is_deaf)
+		return 0;
 	r = hold(a, s, c, HELD_RECV, s->opts.rcv_timeout_ns);
 	if (r != CALL_LATER || d->watch)
 		return r;
@@ -243,6 +243,8 @@ static int recv_one(struct agent *a, struct asock *s, int fd)
 			if (row_find(d))
 				break;
 		}
+		if (n == 0 && d->token_cnt == 0 && d->is_deaf)
+			return -EAGAIN; /* the end of the pair: linux has none there */
 		if (n > 0 || d->token_cnt == 0)
 			break;
 		/* an empty one without a row: the token of an error */

@@ -377,7 +377,7 @@ static int on_closed(void *ctx, struct ipc_msg *m)
 	struct asock *s = asock_find_handle(&a->socks, b->sock);
 
 	if (s && s->dg) {
-		asock_free(&a->socks, s);
+		dgram_closed(a, s);
 		return 0;
 	}
 	if (!s || s->state != ASOCK_ESTABLISHED)

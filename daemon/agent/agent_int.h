@@ -352,6 +352,8 @@ ns_must_check int dgram_new(struct agent *a, struct asock *s, bool is_ping);
 void dgram_free(struct asock *s);
 /** dgram_handle() - any call on a datagram socket; as a handler */
 int64_t dgram_handle(struct agent *a, struct call *c, struct asock *s, int fd);
+/** dgram_closed() - the worker has none of it any more */
+void dgram_closed(struct agent *a, struct asock *s);
 /** dgram_replay() - what a new worker must know of it */
 void dgram_replay(struct agent *a, struct asock *s);
 /** dgram_bound(), dgram_connected() - the worker's answers */

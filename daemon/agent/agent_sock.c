@@ -150,7 +150,8 @@ static const struct {
 } states[ASOCK_STATE_COUNT] = {
 #define TO(state_) (1u << ASOCK_##state_)
 	[ASOCK_IDLE] = { "idle", TO(BOUND) | TO(LISTEN) | TO(CONNECTING) | TO(ESTABLISHED) },
-	[ASOCK_BOUND] = { "bound", TO(IDLE) | TO(LISTEN) | TO(CONNECTING) | TO(ESTABLISHED) },
+	[ASOCK_BOUND] = { "bound",
+			  TO(IDLE) | TO(LISTEN) | TO(CONNECTING) | TO(ESTABLISHED) | TO(DEAD) },
 	[ASOCK_LISTEN] = { "listen", TO(DEAD) },
 	[ASOCK_CONNECTING] = { "connecting", TO(IDLE) | TO(BOUND) | TO(ESTABLISHED) | TO(DEAD) },
 	[ASOCK_ESTABLISHED] = { "established", TO(DEAD) },

@@ -34,8 +34,9 @@
  * socket, and the pair or the channel is not read until it is gone.
  *
  * End: the pair reads as empty without credentials (SO_PASSCRED is set on our end, and real
- * datagrams have them). What the agent sent before is taken out of both channels first: a program may
- * send and exit. shutdown(SHUT_RDWR) looks the same and ends the socket, too; SHUT_WR the agent keeps to itself.
+ * datagrams have them), and takes nothing. What the agent sent before is taken out of both channels first: a program may
+ * send and exit. After shutdown(SHUT_WR) the pair reads as empty, too, but takes datagrams; SHUT_RDWR looks like the
+ * end, and the agent keeps what is left of the socket.
  *
  * Limits: BATCH datagrams a call, RX_BATCHES of them a turn; UNSENT_MAX kept in all before the channel
  * is not read; PAIR_BATCH handed to a program in one call.
@@ -218,6 +219,26 @@ static void closed(struct wsock *s)
 	wsock_free(s);
 }
 
+/**
+ * is_program_gone() - no program has the other end, or it is shut in both directions
+ *
+ * The kernel says so before it looks at what is to be sent; an octet that cannot be read says that the end is there,
+ * and nothing is sent by that.
+ */
+static bool is_program_gone(const struct wsock *s)
+{
+	struct iovec nowhere = { NULL, 1 };
+	struct mmsghdr m = { .msg_hdr = { .msg_iov = &nowhere, .msg_iovlen = 1 } };
+
+	return sendmmsg(s->fd, &m, 1, MSG_DONTWAIT) < 0 && (errno == EPIPE || errno == ECONNRESET);
+}
+
+/** is_end() - message @i of a pair is not one, but says that there will be no more */
+static bool is_end(int i)
+{
+	return rx.v[i].msg_len == 0 && rx.v[i].msg_hdr.msg_controllen == 0;
+}
+
 /** rx_prepare() - @has_frame: from the channel, else from a pair */
 static void rx_prepare(bool has_frame)
 {
@@ -233,6 +254,22 @@ static void rx_prepare(bool has_frame)
 			m->msg_controllen = sizeof(rx.control[i]);
 		}
 	}
+}
+
+/** program_done() - it was shut for sending, and only its close is waited for; what comes in still goes there */
+static void program_done(struct wsock *s)
+{
+	s->is_readable = false;
+	if (s->is_program_done)
+		return;
+	s->is_program_done = true;
+	/* the pair cannot wait for the program and for room at once by edges and levels */
+	if (s->is_wr_added) {
+		event_del(&s->wr);
+		s->is_wr_added = false;
+		wsock_mark_ready(s);
+	}
+	wsock_watch_hangup(s);
 }
 
 /* The agent's messages and datagrams that are on their way: they were sent before the close we see. */
@@ -255,7 +292,11 @@ static bool pump_up(struct wsock *s)
 		if (cnt < 0 && errno == ECONNRESET)
 			continue; /* closed with datagrams unread: the next read says that it is closed */
 		for (int i = 0; i < cnt; i++) {
-			if (rx.v[i].msg_len == 0 && rx.v[i].msg_hdr.msg_controllen == 0) {
+			if (is_end(i) && !is_program_gone(s)) {
+				program_done(s);
+				return true;
+			}
+			if (is_end(i)) {
 				uint32_t handle = s->handle;
 
 				if (drain_agent(w) < 0)
@@ -602,8 +643,8 @@ static bool reap(struct worker *w, uint16_t port)
 		    ns_sock_local(w->stack, s->sock, &local) < 0 || local.port != port)
 			continue;
 		rx_prepare(false);
-		if (recvmmsg(s->fd, rx.v, 1, MSG_DONTWAIT | MSG_PEEK, NULL) != 1 ||
-		    rx.v[0].msg_len != 0 || rx.v[0].msg_hdr.msg_controllen != 0)
+		if (recvmmsg(s->fd, rx.v, 1, MSG_DONTWAIT | MSG_PEEK, NULL) != 1 || !is_end(0) ||
+		    !is_program_gone(s))
 			continue;
 		closed(s);
 		is_any = true;

@@ -215,6 +215,8 @@ void wsock_on_readable(evutil_socket_t fd, short what, void *arg);
 void wsock_wait_writable(struct wsock *s);
 /** wsock_pair_close() - our descriptor of the pair; the agent has its own */
 void wsock_pair_close(struct wsock *s);
+/** wsock_watch_hangup() - only edges from here on: once the program's end is shut, EOF would be ready for ever */
+void wsock_watch_hangup(struct wsock *s);
 /** wsock_rd_wanted() - listen to the pair, or not */
 void wsock_rd_wanted(struct wsock *s, bool is_wanted);
 

@@ -282,12 +282,8 @@ void wsock_on_readable(evutil_socket_t fd, short what, void *arg)
 	wsock_mark_ready(s);
 }
 
-/**
- * watch_hangup() - the level-triggered event has served: EOF would be ready for ever
- *
- * Only edges from here on: adding it tells once what is the case already, then each change.
- */
-static void watch_hangup(struct wsock *s)
+/* Adding the event tells once what is the case already, then each change. */
+void wsock_watch_hangup(struct wsock *s)
 {
 	wsock_rd_wanted(s, false);
 	event_assign(&s->rd, s->worker->base, s->fd, EV_READ | EV_CLOSED | EV_ET | EV_PERSIST,
@@ -311,7 +307,7 @@ static bool program_done(struct wsock *s)
 		if (s->is_wr_added)
 			event_del(&s->wr);
 		s->is_wr_added = false;
-		watch_hangup(s);
+		wsock_watch_hangup(s);
 	}
 	return true;
 }

@@ -12,6 +12,7 @@ import ctypes
 import fcntl
 import os
 import select
+import signal
 import socket
 import struct
 import sys
@@ -19,7 +20,7 @@ import termios
 import threading
 import time
 
-from looks import MSG_ERRQUEUE, PATIENCE, check, name_of, outcome, readable, run
+from looks import MSG_ERRQUEUE, PATIENCE, QUIET, check, mask, name_of, outcome, readable, run
 
 PEER = sys.argv[1]
 ECHO = (PEER, 7201)
@@ -99,6 +100,53 @@ def half_closed():
         seen += [outcome(sock.shutdown, socket.SHUT_WR), outcome(sock.sendto, b"x", ECHO)]
         sock.connect(ECHO)
         return seen + [outcome(sock.sendto, b"x", ECHO), sock.getsockname()[0]]
+
+
+@check
+def shut_for_sending():
+    """No call sends, whether it traps or not, and none brings a signal; what comes in is heard."""
+    signals = []
+    before = signal.signal(signal.SIGPIPE, lambda number, _: signals.append(number))
+    with connected() as sock:
+        sock.send(b"before")
+        seen = [sock.shutdown(socket.SHUT_WR), outcome(sock.send, b"x"), outcome(os.write, sock.fileno(), b"x"),
+                outcome(os.writev, sock.fileno(), [b"x", b"y"]), outcome(sock.sendto, b"x", ECHO), outcome(sock.sendmsg, [b"x"])]
+        seen += [sock.recv(100), mask(sock), outcome(sock.send, b"x"), sock.getpeername() == ECHO, sock.shutdown(socket.SHUT_WR)]
+        with udp() as other:
+            other.bind((US, 0))
+            seen += [outcome(sock.connect, other.getsockname()), outcome(sock.send, b"x"), other.sendto(b"late", sock.getsockname()),
+                     sock.recv(100), outcome(sock.send, b"x"), readable(other, 0.1)]
+    signal.signal(signal.SIGPIPE, before)
+    return seen + [signals]
+
+
+@check
+def many_are_heard_after_shutdown():
+    with connected() as sock, udp() as other:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
+        other.bind((US, 0))
+        sock.connect(other.getsockname())
+        for _ in range(300):
+            other.sendto(bytes(1000), sock.getsockname())
+        sock.shutdown(socket.SHUT_WR)
+        for _ in range(100):
+            other.sendto(bytes(1000), sock.getsockname())
+        return sum(len(sock.recv(2000)) for _ in range(400)), outcome(sock.send, b"x")
+
+
+@check
+def shut_altogether():
+    with connected() as sock:
+        sock.send(b"before")
+        seen = [sock.recv(100), sock.shutdown(socket.SHUT_RDWR), mask(sock), outcome(sock.send, b"x"), outcome(sock.sendto, b"x", ECHO)]
+        time.sleep(QUIET)
+        sock.setblocking(False)
+        seen += [outcome(sock.recvfrom, 100), outcome(sock.recvmsg, 100)]
+        sock.setblocking(True)
+        seen += [sock.recv(100), sock.recvfrom(100)[0], sock.getsockname()[0], sock.getpeername() == ECHO, sock.shutdown(socket.SHUT_RD),
+                 sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR), sock.getsockopt(socket.SOL_SOCKET, socket.SO_TYPE),
+                 outcome(sock.setsockopt, socket.SOL_SOCKET, socket.SO_REUSEADDR, 1), outcome(sock.bind, ("", 0))]
+        return seen + [outcome(sock.connect, NOBODY), sock.getpeername() == NOBODY, outcome(sock.send, b"x"), outcome(sock.sendto, b"x", ECHO)]
 
 
 @check
