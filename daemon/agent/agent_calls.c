@@ -34,6 +34,7 @@
 
 #include <linux/tcp.h>
 
+#include "daemon/agent/agent_group.h"
 #include "daemon/agent/agent_int.h"
 #include "daemon/common/log.h"
 
@@ -444,6 +445,9 @@ int64_t call_setsockopt(struct agent *a, struct call *c, struct asock *s, int fd
 		return device_set_name(a, c, s, val, len);
 	if (level == SOL_SOCKET && name == SO_BINDTOIFINDEX)
 		return device_set_ifindex(a, c, s, val, len);
+	r = s->dg ? 0 : group_opt_of_stream(s->family, level, name, (size_t)len);
+	if (r < 0)
+		return r;
 	if (!cred_may_set(a, c, level, name, val, len))
 		return -EPERM;
 	r = level == IPPROTO_TCP ? fastopen_may_set(a, s, name, val, len) : 0;
@@ -526,6 +530,13 @@ static int64_t get_state(struct agent *a, struct call *c, struct asock *s, struc
 	return 0;
 }
 
+/** is_multicast_if() - by which link to groups: asked of a stream, of none */
+static bool is_multicast_if(const struct asock *s, int level, int name)
+{
+	return (level == IPPROTO_IP && name == IP_MULTICAST_IF) ||
+	       (level == IPPROTO_IPV6 && name == IPV6_MULTICAST_IF && s->family == AF_INET6);
+}
+
 /** has_path() - there is one in the stack, which knows the options that are its own */
 static bool has_path(const struct asock *s)
 {
@@ -545,6 +556,9 @@ int64_t call_getsockopt(struct agent *a, struct call *c, struct asock *s, int fd
 		return -EOPNOTSUPP;
 	if (room < 0)
 		return room;
+	if (!s->dg && is_multicast_if(s, arg_int(c, 1), arg_int(c, 2)))
+		return args_opt_out(&mem, c->args[3], c->args[4], room, &(struct in_addr){ 0 },
+				    sizeof(struct in_addr));
 	if (arg_int(c, 1) == SOL_SOCKET && arg_int(c, 2) == SO_BINDTODEVICE)
 		return device_get_name(a, s, &mem, c->args[3], c->args[4]);
 	r = aopt_get(&s->opts, s->family, arg_int(c, 1), arg_int(c, 2), room, has_path(s), &res);

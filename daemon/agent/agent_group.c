@@ -191,6 +191,18 @@ const struct group_opt *group_opt_find(int family, int level, int name)
 	return NULL;
 }
 
+int group_opt_of_stream(int family, int level, int name, size_t len)
+{
+	if (level == IPPROTO_IP && name == IP_MULTICAST_IF)
+		return -EINVAL;
+	if (level == IPPROTO_IP && (name == IP_ADD_MEMBERSHIP || name == IP_DROP_MEMBERSHIP))
+		return -EPROTO;
+	if (level == IPPROTO_IPV6 && family == AF_INET6 &&
+	    (name == IPV6_JOIN_GROUP || name == IPV6_LEAVE_GROUP))
+		return len < sizeof(struct ipv6_mreq) ? -EINVAL : -EPROTO;
+	return 0;
+}
+
 int group_opt_parse(const struct group_opt *o, const uint8_t *val, size_t len,
 		    struct ipc_dgram_group *g)
 {

@@ -32,6 +32,14 @@ const struct group_opt *group_opt_find(int family, int level, int name);
 ns_must_check int group_opt_parse(const struct group_opt *o, const uint8_t *val, size_t len,
 				  struct ipc_dgram_group *g);
 
+/**
+ * group_opt_of_stream() - such an option of a stream, which has no part in groups
+ *
+ * Return: what linux says, 0: it is none of them. MCAST_JOIN_GROUP and its kin, by which a stream joins there all the
+ * same, are none
+ */
+ns_must_check int group_opt_of_stream(int family, int level, int name, size_t len);
+
 /** struct filter_opt - an option that is a whole filter */
 struct filter_opt {
 	int level, name;

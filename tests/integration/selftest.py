@@ -900,6 +900,21 @@ def families_and_types():
     return seen
 
 
+@check
+def a_stream_has_no_part_in_groups():
+    seen = []
+    ip, six = socket.IPPROTO_IP, socket.IPPROTO_IPV6
+    for family in socket.AF_INET, socket.AF_INET6:
+        with socket.socket(family) as sock:
+            for level, options in (ip, (32, 33, 34, 35, 36, 49)), (six, (17, 18, 19, 20, 21, 29)):
+                for option in options:
+                    seen += [outcome(lambda v=value: sock.setsockopt(level, option, v)) for value in (
+                        b"", b"\1", b"\1\0\0\0", socket.inet_aton("224.0.0.99") + bytes(8), bytes(20), struct.pack("i", 7))]
+                    seen.append(outcome(lambda: sock.getsockopt(level, option)))
+                    seen.append(outcome(lambda: sock.getsockopt(level, option, 8)))
+    return seen
+
+
 def main():
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     for func in checks:
