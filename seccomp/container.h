@@ -10,7 +10,7 @@
 #include <seccomp.h>
 
 /* Most arguments one rule tests. */
-#define CONTAINER_ARG_MAX 2
+#define CONTAINER_ARG_MAX 3
 
 /**
  * struct container_rule - one rule; rules of one call never overlap

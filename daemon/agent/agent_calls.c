@@ -679,6 +679,8 @@ static int64_t call_sendmsg(struct agent *a, struct call *c, struct asock *s, in
 static int64_t call_recv(struct agent *a, struct call *c, struct asock *s, int fd)
 {
 	(void)a;
+	if (s->state == ASOCK_CONNECTING)
+		return CALL_CONTINUE; /* the pair is empty: -EAGAIN, or it waits, as in SYN-SENT */
 	if (s->state != ASOCK_ESTABLISHED && s->state != ASOCK_DEAD)
 		return -ENOTCONN;
 	return inq_recvmsg(c, s, fd);

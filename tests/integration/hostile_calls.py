@@ -6,11 +6,13 @@ Sizes of UDP_SEGMENT that make no sense, signals within calls, descriptors that 
 by another thread, passed on and inherited, no descriptor left, and connect() from all sides at once.
 """
 import array
+import contextlib
 import os
 import resource
 import select
 import signal
 import socket
+import ssl
 import struct
 import sys
 import threading
@@ -139,6 +141,82 @@ def signals_within_calls():
                     conn.sendall(part)
         signal.setitimer(signal.ITIMER_REAL, 0)
         yield f"the client: {os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])}"
+
+
+# ---- one octet ----
+
+@case
+def one_octet():
+    """recv(1), by which Python's ssl asks whether there is a connection."""
+    with socket.socket() as sock:
+        yield f"new: {outcome(sock.recv, 1)}"
+        sock.setblocking(False)
+        yield f"new, non-blocking: {outcome(sock.recv, 1)}"
+        sock.bind((LOCAL, 0))
+        yield f"bound: {outcome(sock.recv, 1)}"
+        sock.listen()
+        yield f"listening: {outcome(sock.recv, 1)}"
+    near, far = pair()
+    with near, far:
+        far.sendall(b"ab")
+        yield near.recv(1), near.recv(1)
+        near.setblocking(False)
+        yield f"nothing there: {outcome(near.recv, 1)}"
+        yield f"peeking: {outcome(near.recv, 1, socket.MSG_PEEK)}"
+        near.settimeout(20)
+        thread = threading.Timer(0.1, far.sendall, [b"c"])
+        thread.start()
+        yield f"waited for: {near.recv(1)}"
+        thread.join()
+        far.close()
+        yield f"the end: {near.recv(1)}"
+    with socket.socket() as sock:
+        sock.setblocking(False)
+        sock.connect_ex(("192.0.2.1", 9))
+        yield f"connecting: {outcome(sock.recv, 1)}"
+    with socket.socket() as sock:
+        yield f"connect: {outcome(sock.connect, (LOCAL, 9))}"
+        yield f"refused: {outcome(sock.recv, 1)}"
+    ends = socket.socketpair()
+    ends[0].sendall(b"d")
+    yield f"of no stack: {ends[1].recv(1)}"
+    ends[0].close()
+    ends[1].close()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as ear, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as mouth:
+        ear.bind((LOCAL, 0))
+        ear.settimeout(0.05)
+        yield f"no datagram: {outcome(ear.recv, 1)}"
+        ear.settimeout(5)
+        mouth.sendto(b"ef", ear.getsockname())
+        mouth.sendto(b"g", ear.getsockname())
+        yield f"the first of a datagram: {ear.recv(1)}, the next: {ear.recv(1)}"
+
+
+@case
+def wrapped_before_connect():
+    """ssl of Python on a socket that is not connected yet: it asks by recv(1)."""
+    def answer():
+        with door.accept()[0] as far:
+            hello = far.recv(4096)
+            far.sendall(b"this is no TLS")
+            seen.append(hello[:2])
+            with contextlib.suppress(ConnectionResetError):
+                while far.recv(4096):
+                    pass
+
+    seen = []
+    with socket.create_server((LOCAL, 0)) as door:
+        wrapped = ssl.create_default_context().wrap_socket(socket.socket(), server_hostname="x")
+        wrapped.settimeout(5)
+        thread = threading.Thread(target=answer, daemon=True)
+        thread.start()
+        try:
+            wrapped.connect(door.getsockname())
+        except ssl.SSLError as err:
+            yield f"{err.reason}"
+        wrapped.close()
+        thread.join(5)
+        yield f"the peer got {seen}"
 
 
 # ---- descriptors ----
@@ -341,7 +419,7 @@ def everybody_connects_at_once():
             near = socket.create_connection(door.getsockname(), timeout=10)
             far, _ = door.accept()
             near.sendall(b"x")
-            done += far.recv(1) == b"x"
+            done += far.recv(100) == b"x"
             near.close()
             far.close()
     for pid in pids:

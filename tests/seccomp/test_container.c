@@ -115,8 +115,10 @@ static void natives_try(void)
 		_exit(11);
 	if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) || send(pair[0], "x", 1, 0) != 1)
 		_exit(12);
-	/* With a NULL address both are native: send() and recv(). */
+	/* With a NULL address both are native: send() and recv(), but for a recv() of one octet. */
 	EXPECT(recvfrom, (uint64_t)pair[1], 0, 0, 0, 0);
+	EXPECT(recvfrom, (uint64_t)pair[1], 0, 1, 0, ANSWER);
+	EXPECT(recvfrom, (uint64_t)pair[1], 0, 2, 0, -EFAULT);
 }
 
 static void options_try(void)
