@@ -10,6 +10,10 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+#include <linux/net_tstamp.h>
+
+#include "daemon/common/ipc_messages.h"
+
 /* UIO_MAXIOV of linux/uio.h */
 #define IOV_CNT_MAX 1024u
 
@@ -332,12 +336,38 @@ static int control_v4(int type, const uint8_t *data, size_t len, struct args_tx 
 	}
 }
 
+/** control_socket() - linux __sock_cmsg_send(); what else it knows has no effect. Return: 0 or -EINVAL */
+static int control_socket(int type, const uint8_t *data, size_t len, struct args_tx *tx)
+{
+	const uint32_t when = SOF_TIMESTAMPING_TX_RECORD_MASK;
+	uint32_t flags;
+
+	switch (type) {
+	case SO_TIMESTAMPING_OLD:
+	case SO_TIMESTAMPING_NEW:
+		if (len != sizeof(flags))
+			return -EINVAL;
+		memcpy(&flags, data, sizeof(flags));
+		tx->stamp = (uint16_t)(flags | IPC_STAMP_SAID);
+		return flags & ~when ? -EINVAL : 0;
+	case SO_MARK:
+	case SO_PRIORITY:
+	case SCM_RIGHTS:
+	case SCM_CREDENTIALS:
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
 /** control_one() - what other levels mean is theirs: linux skips it, too. Return: 0 or -EINVAL */
 static int control_one(const struct cmsghdr *h, const uint8_t *data, enum args_rules rules,
 		       struct args_tx *tx)
 {
 	size_t len = h->cmsg_len - CMSG_LEN(0);
 
+	if (h->cmsg_level == SOL_SOCKET)
+		return control_socket(h->cmsg_type, data, len, tx);
 	if (h->cmsg_level == IPPROTO_UDP) { /* linux udp_cmsg_send() */
 		if (h->cmsg_type != UDP_SEGMENT || len != sizeof(tx->gso_size))
 			return -EINVAL;

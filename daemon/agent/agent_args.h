@@ -142,6 +142,7 @@ struct args_tx {
 	uint32_t ifindex;    /* 0: not given */
 	int16_t ttl, tos;    /* -1: not given */
 	int8_t dontfrag;     /* IPV6_DONTFRAG: 1, -1 no; 0: not given */
+	uint16_t stamp;      /* SO_TIMESTAMPING, IPC_STAMP_SAID with it; 0: not given */
 	bool has_gso;        /* UDP_SEGMENT was given */
 	uint16_t gso_size;
 };

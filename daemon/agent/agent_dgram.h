@@ -6,7 +6,7 @@
 
 /* Rows of datagrams that are in a pair, and errors that wait for MSG_ERRQUEUE, of one socket. */
 #define DGRAM_NAMES_MAX  1024u
-#define DGRAM_ERRORS_MAX 16u
+#define DGRAM_ERRORS_MAX 32u
 /* Octets of quoted datagrams in all errors that wait; an error beyond it comes without its quote. */
 #define DGRAM_QUOTES_MAX (4u << 20)
 

@@ -178,13 +178,12 @@ static int check_link(const struct agent *a, const struct asock *s, const uint8_
 	return ifindex && s->bound_ifindex && s->bound_ifindex != ifindex ? -EINVAL : 0;
 }
 
-/** cork_settled() - answered when the worker has done it: the program's next write goes another way */
-static int64_t cork_settled(struct agent *a, struct call *c, struct asock *s)
+/** settled() - answered when the worker has done it: the program's next write goes another way */
+static int64_t settled(struct agent *a, struct call *c, struct asock *s, enum ns_sockopt option)
 {
-	struct ipc_getopt q = { .sock = s->handle, .option = NS_UDP_CORK };
+	struct ipc_getopt q = { .sock = s->handle, .option = option };
 	struct held *h = dgram_ask(a, c, s);
 
-	s->dg->gathers = true;
 	if (!h)
 		return 0; /* no worker: the next one is told */
 	q.token = h->token;
@@ -216,12 +215,17 @@ int64_t dgram_setsockopt(struct agent *a, struct call *c, struct asock *s, int f
 			return r;
 	}
 	r = call_setsockopt(a, c, s, fd);
-	if (r == 0 && level == IPPROTO_UDP && name == UDP_CORK)
-		return cork_settled(a, c, s);
+	if (r == 0 && level == IPPROTO_UDP && name == UDP_CORK) {
+		s->dg->gathers = true;
+		return settled(a, c, s, NS_UDP_CORK);
+	}
 	if (r == 0 && !s->dg->has_info && wants_info(s)) {
 		s->dg->has_info = true;
 		agent_send(a, IPC_SETOPT, &(struct ipc_sockopt_set){ s->handle, NS_DGRAM_INFO, 1 });
 	}
+	if (r == 0 && level == SOL_SOCKET &&
+	    (name == SO_TIMESTAMPING_OLD || name == SO_TIMESTAMPING_NEW))
+		return settled(a, c, s, NS_SO_TIMESTAMPING);
 	return r;
 }
 

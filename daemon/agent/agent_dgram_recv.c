@@ -48,6 +48,8 @@ struct dgram_in {
 	int flags;  /* MSG_* of the call */
 	size_t len; /* octets: of the whole datagram */
 	bool has_row;
+	bool is_stamp; /* it is none, but tells when one was sent, from @own */
+	struct ns_addr own;
 	uint32_t path_mtu; /* it is none, but what the path to row.from takes; 0: it is one */
 	struct ipc_dgram_row row;
 	uint8_t data[NS_DGRAM_MAX + 1];
@@ -201,6 +203,7 @@ static bool path_mtu_take(struct asock *s)
 	struct adgram *d = s->dg;
 
 	in.path_mtu = 0;
+	in.is_stamp = false;
 	if (!d->path_mtu || d->is_ping || !aopt_value(&s->opts, IPPROTO_IPV6, IPV6_RECVPATHMTU))
 		return false;
 	in.path_mtu = d->path_mtu;
@@ -303,7 +306,8 @@ static void control_time(struct control *c, const struct asock *s)
 {
 	struct timespec ts[3] = { wall_time(in.row.time_ns) }; /* software; old; of the device */
 	struct timeval tv = { ts[0].tv_sec, ts[0].tv_nsec / 1000 };
-	const uint32_t wanted = SOF_TIMESTAMPING_SOFTWARE | SOF_TIMESTAMPING_RX_SOFTWARE;
+	const uint32_t wanted =
+		SOF_TIMESTAMPING_SOFTWARE | (in.is_stamp ? 0 : SOF_TIMESTAMPING_RX_SOFTWARE);
 
 	_Static_assert(sizeof(ts[0]) == 16 && sizeof(tv) == 16, "old and new are laid out alike");
 	for (size_t i = 0; i < 2; i++) {
@@ -382,6 +386,8 @@ static void control_v4(struct control *c, const struct asock *s)
 			info.ipi_spec_dst = info.ipi_addr;
 		if (ns_addr_is_multicast(&in.row.to.addr) || info.ipi_addr.s_addr == INADDR_NONE)
 			info.ipi_spec_dst.s_addr = htonl(ns_addr_to_v4(&s->local.addr));
+		if (in.is_stamp)
+			info.ipi_spec_dst.s_addr = htonl(ns_addr_to_v4(&in.own));
 		control_put(c, IPPROTO_IP, IP_PKTINFO, &info, sizeof(info));
 	}
 	if (aopt_value(&s->opts, IPPROTO_IP, IP_RECVTTL))
@@ -429,6 +435,16 @@ static void control_fill(struct control *c, const struct asock *s)
 
 /* ---- MSG_ERRQUEUE ---- */
 
+/** is_told_of_packet() - linux v6.1 ipv4_datagram_support_cmsg(), ip6_datagram_support_cmsg(): of an ICMP message, or what was sent */
+static bool is_told_of_packet(const struct asock *s, const struct ipc_dgram_err *e)
+{
+	if (e->origin != NS_ERR_TIMESTAMPING)
+		return e->origin == NS_ERR_ICMP || e->origin == NS_ERR_ICMP6;
+	return e->quote_len &&
+	       (s->family == AF_INET6 ||
+		aopt_value(&s->opts, SOL_SOCKET, SO_TIMESTAMPING_OLD) & SOF_TIMESTAMPING_OPT_CMSG);
+}
+
 /** err_put() - linux v6.1 ip_recv_error(), ipv6_recv_error(): the error and who sent it, by the socket's family */
 static void err_put(struct asock *s, struct control *c, const struct ipc_dgram_err *e)
 {
@@ -439,8 +455,9 @@ static void err_put(struct asock *s, struct control *c, const struct ipc_dgram_e
 			struct sockaddr_in6 in6;
 		} offender;
 	} v;
-	struct ns_addr from = ns_addr_zoned(e->offender, 0);
-	bool is_icmp = e->origin == NS_ERR_ICMP || e->origin == NS_ERR_ICMP6;
+	bool has_packet = is_told_of_packet(s, e);
+	const struct ns_addr *who = e->origin == NS_ERR_TIMESTAMPING ? &e->local : &e->offender;
+	struct ns_addr from = ns_addr_zoned(*who, 0);
 
 	memset(&v, 0, sizeof(v));
 	v.ee.ee_errno = (uint32_t)-e->err;
@@ -448,17 +465,18 @@ static void err_put(struct asock *s, struct control *c, const struct ipc_dgram_e
 	v.ee.ee_type = e->type;
 	v.ee.ee_code = e->code;
 	v.ee.ee_info = e->info;
+	v.ee.ee_data = e->data;
 	if (e->ext_off &&
 	    aopt_value(&s->opts, e->origin == NS_ERR_ICMP6 ? IPPROTO_IPV6 : IPPROTO_IP,
 		       e->origin == NS_ERR_ICMP6 ? IPV6_RECVERR_RFC4884 : IP_RECVERR_RFC4884)) {
 		v.ee.ee_rfc4884.len = e->ext_off;
 		v.ee.ee_rfc4884.flags = e->is_ext_bad ? SO_EE_RFC4884_FLAG_INVALID : 0;
 	}
-	if (s->family == AF_INET6 && is_icmp) {
+	if (s->family == AF_INET6 && has_packet) {
 		v.offender.in6.sin6_family = AF_INET6;
 		memcpy(&v.offender.in6.sin6_addr, from.b, sizeof(from.b));
-		v.offender.in6.sin6_scope_id = ns_addr_zone(&e->offender);
-	} else if (is_icmp) {
+		v.offender.in6.sin6_scope_id = ns_addr_zone(who);
+	} else if (has_packet) {
 		v.offender.in.sin_family = AF_INET;
 		v.offender.in.sin_addr.s_addr = htonl(ns_addr_to_v4(&from));
 	}
@@ -479,7 +497,8 @@ static void err_put(struct asock *s, struct control *c, const struct ipc_dgram_e
 static int err_take(struct agent *a, struct asock *s, struct control *c)
 {
 	struct dgram_error *x = dgram_error_pop(a, s->dg);
-	bool is_icmp;
+	struct ipc_endpoint to_us;
+	bool has_time;
 
 	if (!x) {
 		s = worker_drain(a, s);
@@ -489,19 +508,22 @@ static int err_take(struct agent *a, struct asock *s, struct control *c)
 	}
 	if (!x)
 		return -EAGAIN;
-	is_icmp = x->e.origin == NS_ERR_ICMP || x->e.origin == NS_ERR_ICMP6;
+	to_us = (struct ipc_endpoint){ .addr = x->e.local };
+	in.is_stamp = x->e.origin == NS_ERR_TIMESTAMPING;
+	in.own = x->e.local;
+	has_time = in.is_stamp || x->e.origin == NS_ERR_ICMP || x->e.origin == NS_ERR_ICMP6;
 	in.path_mtu = 0;
 	in.row = (struct ipc_dgram_row){ .from = x->e.to,
-					 .to = { .addr = x->e.local },
+					 .to = in.is_stamp ? x->e.to : to_us,
 					 .ifindex = x->e.ifindex,
 					 .ttl = x->e.ttl,
 					 .tos = x->e.tos,
-					 .time_ns = is_icmp ? x->e.time_ns : agent_now().ns };
+					 .time_ns = has_time ? x->e.time_ns : agent_now().ns };
 	in.has_row = false;
 	in.len = x->e.quote_len;
 	memcpy(in.data, x->quote, in.len);
 	control_time(c, s);
-	if (is_icmp)
+	if (is_told_of_packet(s, &x->e))
 		control_ip(c, s);
 	err_put(s, c, &x->e);
 	if (s->dg->is_ping)
@@ -524,7 +546,7 @@ static int64_t deliver_msg(struct asock *s, const struct args_mem *mem, uint64_t
 	n = args_scatter(mem, msg->iov, msg->iov_cnt, in.data, in.len);
 	if (n < 0)
 		return n;
-	if (msg->name) {
+	if (msg->name && !in.is_stamp) {
 		name_len = args_name_out(mem, s->family, &from, msg->name, msg->name_len);
 		if (name_len < 0)
 			return name_len;
@@ -580,7 +602,10 @@ static int64_t recv_from(struct agent *a, struct call *c, struct asock *s,
 	if (n && mem->write(mem->ctx, c->args[1], in.data, n) < 0)
 		return -EFAULT;
 	from = ipc_endpoint_to(&in.row.from);
-	if (c->args[4]) {
+	if (in.is_stamp) { /* from nobody */
+		if (c->args[4] && mem->write(mem->ctx, c->args[5], &(int32_t){ 0 }, 4) < 0)
+			return -EFAULT;
+	} else if (c->args[4]) {
 		r = args_addr_out(mem, s->family, &from, c->args[4], c->args[5]);
 		if (r < 0)
 			return r;

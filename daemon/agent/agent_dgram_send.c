@@ -291,6 +291,7 @@ static int64_t msg_gather(struct asock *s, const struct args_mem *mem, uint64_t 
 	out.frame.to.dontfrag = tx.dontfrag;
 	out.frame.to.has_gso = tx.has_gso;
 	out.frame.to.gso_size = tx.gso_size;
+	out.frame.to.stamp = tx.stamp;
 	r = args_gather(mem, msg.iov, msg.iov_cnt, out.data, sizeof(out.data));
 	if (r < 0)
 		return r;

@@ -334,8 +334,11 @@ struct ipc_dgram_to {
 	uint8_t has_gso;  /* 0, 1 */
 	uint8_t more;     /* 0, 1 */
 	uint16_t gso_size;
-	uint16_t reserved2;
+	uint16_t stamp; /* NS_STAMP_TX_*, and IPC_STAMP_SAID; 0: the socket's */
 };
+
+/** IPC_STAMP_SAID - the call says when to tell of it, if at all */
+#define IPC_STAMP_SAID 0x8000u
 
 /** struct ipc_dgram_check - agent -> worker: could a datagram go there? Answered by GETOPT_R */
 struct ipc_dgram_check {
@@ -426,7 +429,7 @@ struct ipc_dgram_err {
 	uint8_t reserved[2];
 	uint64_t time_ns; /* CLOCK_MONOTONIC */
 	uint16_t quote_len, ext_off;
-	uint8_t reserved2[4];
+	uint32_t data;
 };
 
 /** struct ipc_dgram_err_quote - worker -> agent: it, and what was quoted */

@@ -93,7 +93,9 @@ struct ns_dgram_tx wdgram_tx(const struct ipc_dgram_to *to)
 				     .dontfrag = to->dontfrag,
 				     .more = to->more,
 				     .has_gso = to->has_gso,
-				     .gso_size = to->gso_size };
+				     .gso_size = to->gso_size,
+				     .has_stamp = (to->stamp & IPC_STAMP_SAID) != 0,
+				     .stamp = to->stamp };
 }
 
 static void channel_wanted(struct worker *w, bool is_wanted)
@@ -132,6 +134,7 @@ static void tell_error(struct wsock *s, const struct ns_dgram_err *e, bool has_t
 						   .offender = e->offender,
 						   .local = e->local,
 						   .info = e->info,
+						   .data = e->data,
 						   .ifindex = e->ifindex,
 						   .ttl = e->ttl,
 						   .tos = e->tos,

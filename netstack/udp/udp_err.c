@@ -50,7 +50,7 @@ static bool is_fatal(const struct icmp_err *e)
 }
 
 /* A full list keeps the oldest: they are read first, and one cause brings many of the same. */
-static void error_push(struct udp_sock *s, const struct ns_dgram_err *e)
+void udp_error_push(struct udp_sock *s, const struct ns_dgram_err *e)
 {
 	struct udp_error *x = s->error_cnt < UDP_ERRORS_MAX ? pool_get(&s->udp->errors) : NULL;
 
@@ -111,7 +111,7 @@ int udp_refused(struct udp_sock *s, const struct ns_endpoint *to, uint32_t mtu)
 	if (ns_addr_is_v4(&to->addr))
 		e.to.port = s->is_connected ? s->remote.port : 0;
 	if (udp_family_of(s, &to->addr)->is_recverr)
-		error_push(s, &e);
+		udp_error_push(s, &e);
 	return -EMSGSIZE;
 }
 
@@ -125,7 +125,7 @@ void udp_tell_path_mtu(struct udp_sock *s, const struct ns_addr *to, uint32_t if
 					.ifindex = ifindex,
 					.is_path_mtu = true };
 
-	error_push(s, &e);
+	udp_error_push(s, &e);
 }
 
 bool udp_take_error(void *c, struct ns_dgram_err *ret_err)
@@ -182,5 +182,5 @@ void udp_error(void *self, const struct icmp_err *e, struct mono now)
 	};
 	if (f->is_recverr)
 		quote(s, e, &x);
-	error_push(s, &x);
+	udp_error_push(s, &x);
 }

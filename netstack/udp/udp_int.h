@@ -10,7 +10,7 @@
 
 enum {
 	UDP_BUCKETS_MAX = 1024,
-	UDP_ERRORS_MAX = 16,    /* errors of one socket that wait to be read */
+	UDP_ERRORS_MAX = 32,    /* errors of one socket that wait to be read */
 	UDP_CHARGE = 512,       /* octets a queued datagram counts besides its payload */
 	UDP_RCVBUF = 212992,    /* octets; linux net.core.rmem_default */
 	UDP_SEGMENTS_MAX = 128, /* datagrams of one UDP_SEGMENT; linux UDP_MAX_SEGMENTS */
@@ -96,6 +96,8 @@ struct udp_sock {
 	uint32_t sticky_ifindex6; /* IPV6_PKTINFO; 0: none */
 	uint32_t mark;            /* SO_MARK */
 	uint32_t uid;             /* NS_SO_UID */
+	uint32_t stamp_flags;     /* enum ns_stamp */
+	uint32_t stamp_key;       /* number of the next send that is told of */
 	int sndbuf;
 	bool is_broadcast, has_info, is_gro;
 	bool is_no_check, is_no_check6_tx, is_no_check6_rx;
@@ -218,7 +220,21 @@ int udp_refused(struct udp_sock *s, const struct ns_endpoint *to, uint32_t mtu);
 /** udp_tell_path_mtu() - of the path to @to, by the link that was named or 0 (RFC 3542 11.3) */
 void udp_tell_path_mtu(struct udp_sock *s, const struct ns_addr *to, uint32_t ifindex,
 		       uint32_t mtu);
+/** udp_error_push() - one more for the socket to read, unless there are too many */
+void udp_error_push(struct udp_sock *s, const struct ns_dgram_err *e);
 bool udp_take_error(void *c, struct ns_dgram_err *ret_err);
+
+/* ---- udp_stamp.c ---- */
+
+/** udp_stamp_set() - NS_SO_TIMESTAMPING */
+void udp_stamp_set(struct udp_sock *s, uint32_t flags);
+/** udp_stamp_wanted() - of this send. Return: enum ns_stamp, 0: nothing is to be told */
+uint32_t udp_stamp_wanted(const struct udp_sock *s, const struct ns_dgram_tx *tx);
+/** udp_stamp_begin() - a report of @p, its head at the transport header, as IP will have it by @ip */
+void udp_stamp_begin(uint32_t flags, const struct ip_tx *ip, const struct pkt *p, uint32_t ifindex,
+		     struct ns_dgram_err *ret_e);
+/** udp_stamp_push() - it has left: told as @flags say */
+void udp_stamp_push(struct udp_sock *s, uint32_t flags, struct ns_dgram_err *e, struct mono now);
 
 /* ---- udp_group.c ---- */
 

@@ -130,6 +130,10 @@ static int set_other(struct udp_sock *s, enum ns_sockopt opt, int value)
 		s->rcvbuf = value < UDP_RCVBUF_MIN ? UDP_RCVBUF_MIN : (uint32_t)value;
 		return 0;
 	}
+	if (opt == NS_SO_TIMESTAMPING) {
+		udp_stamp_set(s, (uint32_t)value);
+		return 0;
+	}
 	if (opt == NS_SO_MARK) {
 		s->mark = (uint32_t)value;
 		return 0;
@@ -187,6 +191,8 @@ static int get_other(struct udp_sock *s, enum ns_sockopt opt, int *ret_value)
 		*ret_value = s->gso_size;
 	else if (opt == NS_SO_RCVBUF)
 		*ret_value = (int)s->rcvbuf;
+	else if (opt == NS_SO_TIMESTAMPING)
+		*ret_value = (int)s->stamp_flags;
 	else if (opt == NS_SO_MARK)
 		*ret_value = (int)s->mark;
 	else if (opt == NS_SO_UID)

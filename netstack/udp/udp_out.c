@@ -37,6 +37,7 @@ struct udp_out {
 	uint8_t ttl, tos;
 	uint32_t hdr_len;  /* octets of IP and UDP headers */
 	uint16_t gso_size; /* octets of each datagram, 0: it is one */
+	uint32_t stamp;    /* enum ns_stamp: who sent it wants to know when; 0: does not */
 };
 
 /* A part of the program's payload: @len octets from @off on. */
@@ -257,18 +258,14 @@ static uint8_t proto_of(const struct udp *u, const struct ns_addr *to)
 	return ns_addr_is_v4(to) ? IP_PROTO_ICMP : IP_PROTO_ICMP6;
 }
 
-/* One packet by @d; Consumes @p. */
-static int emit(struct udp_sock *s, const struct udp_out *o, const struct dst *d, struct pkt *p,
-		bool dont_fragment, struct mono now)
+static struct ip_tx ip_of(const struct udp_sock *s, const struct udp_out *o, bool dont_fragment)
 {
-	struct ip_tx ip = { .src = o->src,
-			    .dst = o->to.addr,
-			    .proto = proto_of(s->udp, &o->to.addr),
-			    .ttl = o->ttl,
-			    .tos = o->tos,
-			    .dont_fragment = dont_fragment };
-
-	return net_output(s->udp->net, d, &ip, p, now);
+	return (struct ip_tx){ .src = o->src,
+			       .dst = o->to.addr,
+			       .proto = proto_of(s->udp, &o->to.addr),
+			       .ttl = o->ttl,
+			       .tos = o->tos,
+			       .dont_fragment = dont_fragment };
 }
 
 static uint16_t segs_of(const struct udp_out *o, size_t len)
@@ -320,6 +317,7 @@ static void loop_back(struct udp_sock *s, const struct udp_out *o, const struct 
 		      struct mono now)
 {
 	struct dst loop;
+	struct ip_tx ip;
 	struct pkt *p;
 	uint32_t ifindex = net_link_ifindex(o->dst.link);
 
@@ -332,7 +330,8 @@ static void loop_back(struct udp_sock *s, const struct udp_out *o, const struct 
 		return;
 	p->loop_ifindex = ifindex;
 	net_loop_dst(s->udp->net, &o->to.addr, &loop);
-	(void)emit(s, o, &loop, p, false, now);
+	ip = ip_of(s, o, false);
+	(void)!net_output(s->udp->net, &loop, &ip, p, now);
 }
 
 /* RFC 1112 6.1: a TTL of 0 stays on this host; RFC 4291 2.7: so does a group of node-local scope. */
@@ -351,11 +350,26 @@ static bool may_be_cut_on_the_way(const struct udp_out *o, bool is_cut)
 	       o->f->mtu_discover >= PMTUDISC_INTERFACE;
 }
 
+/* Consumes @p. */
+static int send_stamped(struct udp_sock *s, const struct udp_out *o, const struct ip_tx *ip,
+			struct pkt *p, struct mono now)
+{
+	struct ns_dgram_err e;
+	int r;
+
+	udp_stamp_begin(o->stamp, ip, p, net_link_ifindex(o->dst.link), &e);
+	r = net_output(s->udp->net, &o->dst, ip, p, now);
+	if (r == 0)
+		udp_stamp_push(s, o->stamp, &e, now);
+	return r;
+}
+
 /* One datagram, or all of them in one packet. */
 static int send_part(struct udp_sock *s, const struct udp_out *o, const struct udp_part *part,
 		     bool is_super, struct mono now)
 {
 	bool is_cut = !is_super && part->len + o->hdr_len > o->dst.mtu;
+	struct ip_tx ip = ip_of(s, o, !may_be_cut_on_the_way(o, is_cut));
 	struct pkt *p = build(s, o, part, is_cut);
 	int r = 0;
 
@@ -363,10 +377,12 @@ static int send_part(struct udp_sock *s, const struct udp_out *o, const struct u
 		return -ENOBUFS;
 	if (is_super)
 		mark_super(p, o, part->len);
-	if (leaves_host(o))
-		r = emit(s, o, &o->dst, p, !may_be_cut_on_the_way(o, is_cut), now);
-	else
+	if (!leaves_host(o))
 		pkt_free(p);
+	else if (o->stamp && part->off == 0)
+		r = send_stamped(s, o, &ip, p, now);
+	else
+		r = net_output(s->udp->net, &o->dst, &ip, p, now);
 	if (o->is_group)
 		loop_back(s, o, part, now);
 	if (r == -ENOBUFS && !o->f->is_recverr)
@@ -404,6 +420,7 @@ int udp_send_one(struct udp_sock *s, const struct ns_dgram_tx *tx, const struct 
 		return -EAGAIN;
 	}
 	o.dst.mtu = mtu;
+	o.stamp = udp_stamp_wanted(s, tx);
 	is_super = goes_as_super(u, &o, total);
 	step = o.gso_size && !is_super ? o.gso_size : total;
 	do {

@@ -12,7 +12,7 @@ import struct
 import sys
 import time
 
-from looks import MSG_ERRQUEUE, PATIENCE, check, name_of, outcome, readable, run
+from looks import MSG_ERRQUEUE, PATIENCE, QUIET, check, name_of, outcome, readable, run
 
 PEER, US, PEER4, US4 = sys.argv[1:5]
 ECHO, NOBODY = (PEER, 7201), (PEER, 7202)
@@ -278,7 +278,7 @@ def path_mtu_is_told():
             # of an error that waits poll() says ERR in Linux and nothing here
             seen += [outcome(sock.sendto, bytes(1453), NOBODY), (RECVERR, 1) in options or readable(sock, 0),
                      path_mtu(sock), path_mtu(sock)]
-    for length, to in ((1452, ECHO), (1473, ECHO4[:1] + (9,)), (65528, ECHO), (1453, ("fe80::99:1", 7201, 0, SCOPE))):
+    for length, to in ((1452, NOBODY), (1473, ECHO4[:1] + (9,)), (65528, ECHO), (1453, ("fe80::99:1", 7201, 0, SCOPE))):
         with six(options=both) as sock:
             seen += [outcome(sock.sendto, bytes(length), to), path_mtu(sock)]
     for room in (0, 15, 16, 20, 47):
@@ -620,6 +620,66 @@ def udp_without_checksum():
         client.setsockopt(UDP, UDP_NO_CHECK6_TX, 0)
         client.sendto(b"with one", server.getsockname())
         return seen + [server.recv(100)]
+
+
+def stamps(sock, room=2000):
+    """Reports of sends: length, kind and time of each in words, its error and who is named; and the datagram's end."""
+    seen = []
+    sock.setblocking(False)  # Python would wait for poll()
+    while len(seen) < 8:
+        end = time.monotonic() + (QUIET if seen else PATIENCE if room else QUIET)
+        while isinstance(got := outcome(sock.recvmsg, room or 2000, 512, MSG_ERRQUEUE), str) and time.monotonic() < end:
+            time.sleep(0.005)
+        if isinstance(got, str):
+            break
+        data, control, flags, name = got
+        words = []
+        for level, kind, value in control:
+            if level == socket.SOL_SOCKET and len(value) == 48:
+                when = struct.unpack("6q", value)
+                words.append((kind, abs(when[0] - time.time()) < 5, when[2:]))
+            elif (level, kind) in ((SIX, RECVERR), (socket.IPPROTO_IP, 11)):
+                words.append((struct.unpack("IBBBBII", value[:16]), value[16:].hex()))
+            else:
+                words.append((level, kind, len(value)))
+        seen.append((len(data), data[12:15], data[-5:], words, flags, name))
+    return seen
+
+
+def stamped(flags, to, text=b"hello", option=37, **kw):
+    sock = socket.socket(kw.get("family", socket.AF_INET6), socket.SOCK_DGRAM)
+    with sock:
+        seen = [outcome(sock.setsockopt, socket.SOL_SOCKET, option, flags)]
+        for more in kw.get("options", ()):
+            sock.setsockopt(*more)
+        if kw.get("connect"):
+            sock.connect(to)
+        for _ in range(kw.get("count", 1)):
+            seen.append(sock.send(text) if kw.get("connect") else outcome(
+                sock.sendmsg, [text], kw.get("control", []), 0, to))
+        return seen + [stamps(sock, kw.get("room", 2000))]
+
+
+@check
+def when_it_was_sent():
+    sent, told, number, sched, packet, only = 2, 16, 128, 256, 1024, 2048
+    four, plain = socket.AF_INET, (PEER4, 7202)
+    seen = [stamped(flags, NOBODY) for flags in (sent | told, sent, sent | told | only, sched | sent | told | number | only)]
+    seen += [stamped(flags, plain, family=four) for flags in (sent | told, sent | told | packet, sent | told | only | packet)]
+    seen += [stamped(sent | told | number, plain, family=four, count=3), stamped(sent | told | number, ECHO, connect=True, count=2),
+             stamped(sent | told | number | only, NOBODY, option=65), stamped(sent | told, ("::ffff:" + PEER4, 7202)),
+             stamped(sent | told | packet, plain, family=four, options=[(socket.IPPROTO_IP, 8, 1)]),
+             stamped(sent | told, ("::1", 9)), stamped(sent | told | only, NOBODY, options=[(UDP, UDP_SEGMENT, 2)])]
+    for when in sent, sched:
+        for kind in 37, 65:
+            seen.append(stamped(told | number, NOBODY, control=[(socket.SOL_SOCKET, kind, struct.pack("I", when))]))
+    for kind, value in (37, struct.pack("I", 8)), (37, b"abc"), (99, struct.pack("I", 8)):
+        seen.append(stamped(told, NOBODY, control=[(socket.SOL_SOCKET, kind, value)], room=0))
+    with six() as sock:
+        for flags in sent | told | number, sent | told | number, 0, sent | told | number:
+            sock.setsockopt(socket.SOL_SOCKET, 37, flags)
+            sock.sendto(b"numbered", NOBODY)
+        return seen + [[report[3][-1] for report in stamps(sock)]]
 
 
 @check

@@ -94,6 +94,7 @@ enum ns_sockopt {
 	NS_IPV6_UNICAST_IF,
 	NS_IPV6_PKTINFO_IF, /* ifindex that all leave by, groups as well; 0: none. Whether there is one shows when sending. RFC 3542 6.1 */
 	NS_UDP_SEGMENT, /* octets, 0..65535: what is longer leaves as datagrams of that length; 0: off */
+	NS_SO_TIMESTAMPING, /* enum ns_stamp: when what is sent has left comes as an error of origin NS_ERR_TIMESTAMPING */
 	NS_UDP_GRO, /* bool: datagrams that came in one super-frame are handed over in one piece */
 	NS_UDP_NO_CHECK6_TX, /* bool: send over IPv6 without checksum (RFC 6935 5) */
 	NS_UDP_NO_CHECK6_RX, /* bool: take datagrams of IPv6 that have none */
@@ -235,6 +236,20 @@ ns_must_check int ns_sock_tcp_info(struct ns_stack *s, ns_sock h, struct mono no
 /** NS_DGRAM_IOVS - iovecs that hold any received datagram */
 #define NS_DGRAM_IOVS 18u
 
+/** enum ns_stamp - values of NS_SO_TIMESTAMPING, SOF_TIMESTAMPING_* of Linux; others have no effect */
+enum ns_stamp {
+	NS_STAMP_TX_SOFTWARE = 1u << 1, /* when the link had it */
+	NS_STAMP_OPT_ID = 1u << 7,      /* sends are numbered */
+	NS_STAMP_TX_SCHED = 1u << 8,    /* when IP had it */
+	NS_STAMP_OPT_TSONLY = 1u << 11, /* the frame is not quoted */
+};
+
+/** enum ns_stamp_kind - ns_dgram_err.info, SCM_TSTAMP_* of Linux */
+enum ns_stamp_kind {
+	NS_STAMP_SND = 0,
+	NS_STAMP_SCHED = 1,
+};
+
 /** struct ns_dgram_tx - where a datagram goes, and how */
 struct ns_dgram_tx {
 	bool has_to; /* false: to the connected peer */
@@ -244,6 +259,8 @@ struct ns_dgram_tx {
 	int16_t ttl, tos;    /* -1: the socket's */
 	int8_t dontfrag;     /* IPV6_DONTFRAG: 1 yes, -1 no; 0: the socket's */
 	bool more;           /* MSG_MORE: the next send adds to this datagram */
+	bool has_stamp;      /* false: the socket's NS_SO_TIMESTAMPING says when to tell */
+	uint16_t stamp;      /* NS_STAMP_TX_* */
 	bool has_gso;        /* false: the socket's NS_UDP_SEGMENT */
 	uint16_t gso_size; /* octets of each datagram that the payload is cut into; 0: it is not */
 };
@@ -265,6 +282,7 @@ enum ns_err_origin {
 	NS_ERR_LOCAL = 1,
 	NS_ERR_ICMP = 2,
 	NS_ERR_ICMP6 = 3,
+	NS_ERR_TIMESTAMPING = 4,
 };
 
 /** NS_DGRAM_QUOTE_MAX - octets kept of a quoted datagram: all that RFC 4443 2.4 (c) lets an error have */
@@ -275,10 +293,11 @@ struct ns_dgram_err {
 	int err;        /* negative errno */
 	uint8_t origin; /* enum ns_err_origin */
 	uint8_t type, code;
-	uint32_t info; /* next-hop MTU with EMSGSIZE */
+	uint32_t info; /* next-hop MTU with EMSGSIZE; enum ns_stamp_kind */
+	uint32_t data; /* number of the send, NS_STAMP_OPT_ID */
 	struct ns_addr offender;
 	struct ns_endpoint to; /* of the datagram */
-	struct ns_addr local;  /* to whom the ICMP message was */
+	struct ns_addr local;  /* to whom the ICMP message was; from whom what was sent */
 	uint32_t ifindex;      /* of the link it came by; 1: our own */
 	uint8_t ttl, tos;      /* of the message */
 	struct mono time;

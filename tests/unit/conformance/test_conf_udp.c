@@ -372,7 +372,7 @@ START_TEST(rfc1122_s4_1_3_3_errors_reach_the_connected_socket)
 	expect(e.quote_len == 0 && e.ttl == 64 && ns_addr_to_v4(&e.local) == RP_STACK);
 	for (uint32_t i = 0; i < 100; i++)
 		error_about(7001, DNS, 3, 3, 0);
-	for (uint32_t i = 0; i < 16; i++)
+	for (uint32_t i = 0; i < 32; i++)
 		expect(ns_dgram_take_error(rp.stack, plain, &e));
 	expect(!ns_dgram_take_error(rp.stack, plain, &e));
 }
@@ -514,6 +514,31 @@ START_TEST(rfc791_s3_2_a_long_datagram_is_cut_and_put_together)
 	expect(rx.frag_len == 1500);
 	for (uint32_t i = 0, off = 0; i < 17; off += (uint32_t)iov[i++].len)
 		expect(memcmp(iov[i].base, big + off, iov[i].len) == 0);
+}
+END_TEST
+
+START_TEST(who_asked_is_told_when_it_was_sent)
+{
+	ns_sock s = bound(0, DNS);
+	struct ns_endpoint peer = at(RP_PEER, CLIENT);
+	const int flags = NS_STAMP_TX_SOFTWARE | NS_STAMP_TX_SCHED | NS_STAMP_OPT_ID;
+	struct ns_dgram_err e;
+
+	expect(dgram_send(s, &peer, "silent", 6) == 0 && !ns_dgram_take_error(rp.stack, s, &e));
+	expect(ns_sock_setopt(rp.stack, s, NS_SO_TIMESTAMPING, flags) == 0);
+	for (uint32_t i = 0; i < 2; i++) {
+		expect(dgram_send(s, &peer, "told", 4) == 0);
+		for (uint32_t k = 2; k-- > 0;) {
+			expect(ns_dgram_take_error(rp.stack, s, &e) && e.err == -ENOMSG);
+			expect(e.origin == NS_ERR_TIMESTAMPING && e.info == k && e.data == i);
+			expect(e.is_queued && !e.is_fatal && e.quote_len == 14 + 28 + 4);
+			expect(memcmp(e.quote + 42, "told", 4) == 0);
+		}
+	}
+	expect(ns_sock_setopt(rp.stack, s, NS_SO_TIMESTAMPING,
+			      NS_STAMP_TX_SOFTWARE | NS_STAMP_OPT_TSONLY) == 0);
+	expect(dgram_send(s, &peer, "told", 4) == 0 && ns_dgram_take_error(rp.stack, s, &e));
+	expect(e.quote_len == 0 && e.data == 0 && !ns_dgram_take_error(rp.stack, s, &e));
 }
 END_TEST
 
@@ -920,6 +945,7 @@ int main(void)
 	tcase_add_test(tc, rfc1191_a_smaller_path_is_remembered_and_expires);
 	tcase_add_test(tc, rfc4821_s9_a_program_may_probe_for_itself);
 	tcase_add_test(tc, rfc791_s3_2_a_long_datagram_is_cut_and_put_together);
+	tcase_add_test(tc, who_asked_is_told_when_it_was_sent);
 	tcase_add_test(tc, a_full_queue_drops_and_counts);
 	tcase_add_test(tc, broadcast_needs_permission_and_is_heard_by_all);
 	tcase_add_test(tc, rfc1112_groups_are_joined_sent_to_and_left);

@@ -388,7 +388,7 @@ START_TEST(control_data_is_decoded_as_linux_does)
 
 	len = control_put(buf, len, IPPROTO_IP, IP_TTL, &ttl, sizeof(ttl));
 	len = control_put(buf, len, IPPROTO_IP, IP_TOS, &tos, sizeof(tos));
-	len = control_put(buf, len, SOL_SOCKET, 77, &ttl, sizeof(ttl));
+	len = control_put(buf, len, 77, 77, &ttl, sizeof(ttl));
 	ck_assert_int_eq(args_control_in(buf, len, ARGS_RULES_V4, &tx), 0);
 	ck_assert_uint_eq(ns_addr_to_v4(&tx.from), 0x0a000063);
 	ck_assert_uint_eq(tx.ifindex, 3);
