@@ -14,7 +14,8 @@ PACKAGES_RUN=(runc crun iproute2 util-linux mount procps jq nginx-core apache2-u
 PACKAGES_TEST=(clang libclang-rt-14-dev clang-format shellcheck binutils python3
 	redis-server redis-tools busybox-static bind9-dnsutils dnsmasq-base iperf3 haproxy memcached
 	netcat-openbsd socat perl iputils-ping
-	iputils-tracepath ethtool nftables systemd podman containernetworking-plugins)
+	iputils-tracepath ethtool nftables systemd podman containernetworking-plugins
+	libpython3.11-testsuite)
 
 packages_die() {
 	printf '%s: %s\n' "${0##*/}" "$1" >&2

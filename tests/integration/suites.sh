@@ -7,16 +7,18 @@
 #
 #   suites.sh NAME...	runs these, as unittest names them, in place of the quick ones
 #
-# It is no part of ./check: the quick ones take a minute and a half, nearly all of it waiting.
+# The others take minutes, nearly all of it waiting: test.test_socket, test.test_ssl.ThreadedTests, test.test_asyncio.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=lab.sh
 . "$(dirname "$0")/lab.sh"
 
-# The others take minutes: test.test_socket, all of test.test_ssl, test.test_asyncio.
 NAMES=(test.test_select test.test_httplib test.test_httpservers test.test_telnetlib test.test_asynchat
-	test.test_ssl.BasicSocketTests test.test_socket.BasicTCPTest test.test_socket.BasicUDPTest
-	test.test_socket.NonBlockingTCPTests test.test_socket.RecvmsgTCPTest test.test_socket.SendmsgUDP6Test
-	test.test_socket.RecvmsgRFC3542AncillaryUDP6Test)
+	test.test_ssl.BasicSocketTests test.test_ssl.SimpleBackgroundTests
+	test.test_socket.BasicTCPTest test.test_socket.BasicUDPTest test.test_socket.NonBlockingTCPTests
+	test.test_socket.RecvmsgTCPTest test.test_socket.SendmsgTCPTest test.test_socket.SendmsgUDP6Test
+	test.test_socket.RecvmsgRFC3542AncillaryUDP6Test test.test_socket.FileObjectClassTestCase
+	test.test_socket.InterruptedSendTimeoutTest test.test_socket.InterruptedRecvTimeoutTest
+	test.test_socket.SendfileUsingSendfileTest)
 (($# == 0)) || NAMES=("$@")
 
 # suite FILE NAME...
