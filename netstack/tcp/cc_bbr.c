@@ -21,8 +21,17 @@
  * A round is over when something is acknowledged that was sent after the last round's end; told by how many
  * octets were delivered when it was sent (tcp_rate.c).
  *
- * Version 1, because that is what "bbr" means to a program on Linux and what can be held against it; what
- * versions 2 and 3 add (an answer to loss and ECN, time in the probe by bandwidth-delay product) is not
+ * One kind of loss is answered all the same. Where the queue is short, flows of version 1 together ask for more than there
+ * is, lose a tenth of it for good, and their shares wander: a quarter more and a quarter less favours neither the
+ * large flow nor the small one. So a round that lost more than a fiftieth while a short queue stood from its beginning to
+ * its end (its least round trip is above rtprop, by less than half) puts a ceiling on the window, below what was in the
+ * network. Each clean round lifts it, by a segment first, then by half as much again each time, until the model asks for
+ * less and it is gone. What is taken is a part of the share and what is added is not, so shares meet, as with RFC
+ * 5681. What a probe itself loses is its price, a wire that loses without a queue puts no ceiling on anything, and a long
+ * queue is filled by the windows alone, which are equal already: there a ceiling would single out whom the loss met.
+ *
+ * The rest is version 1, because that is what "bbr" means to a program on Linux and what can be held against it; what
+ * versions 2 and 3 add besides (lower bounds between probes, ECN, time in the probe by bandwidth-delay product) is not
  * here. Nor is Linux's long-term sampling for token bucket policers. Its allowance for acknowledgements that come in
  * bunches is: as much as they brought beyond the bandwidth lately may be outstanding besides, or a receiver that is
  * scheduled once in a while would starve a path whose round trip is next to nothing.
@@ -54,6 +63,13 @@ enum {
 	PROBE_SEGS = 2,      /* linux bbr_quantization_budget() */
 	EXTRA_ROUNDS = 5,    /* linux bbr_extra_acked_win_rtts */
 	MARGIN_PERCENT = 99, /* linux: a little below bw, so that no queue stays */
+	LOSS_PERMILLE = 20,  /* of a round, and LOSS_SEGS: more is no accident */
+	LOSS_SEGS = 3,
+	QUEUE_PART = 20,      /* of rtprop: a round trip that is longer by it has met a queue */
+	QUEUE_LONG = 2,       /* likewise: here windows of two products fit and make shares equal */
+	CEILING_PERCENT = 90, /* of what a round brought that lost too much */
+	CRUISE = 3,           /* phase from which on what the probe lost has been heard of */
+	CLEAN_ROUNDS = 2,     /* before the ceiling rises faster each time */
 };
 
 #define EXTRA_NS      (100 * NS_PER_MS) /* linux bbr_extra_acked_max_us: of the bandwidth, at most */
@@ -157,6 +173,7 @@ static void next_phase(struct tcp_cc_bbr *b, struct mono now)
 	b->cycle_at = now;
 	b->cycle_idx = (uint8_t)((b->cycle_idx + 1) % CYCLE_LEN);
 	b->pacing_gain = cycle_gains[b->cycle_idx];
+	b->has_probed |= b->cycle_idx == 0;
 }
 
 /* 4.3.4.3 BBREnterProbeBW(); the randomness is the connection's number, moved on each time */
@@ -165,6 +182,7 @@ static void enter_probe_bw(struct tcp_cc *cc, struct mono now)
 	struct tcp_cc_bbr *b = &cc->bbr;
 
 	enter(b, PROBE_BW, GAIN_1, GAIN_CWND);
+	b->has_probed = false;
 	cc->random = cc->random * 1664525 + 1013904223;
 	b->cycle_idx = (uint8_t)(CYCLE_LEN - 1 - (cc->random >> 16) % CYCLE_RANDOM);
 	next_phase(b, now);
@@ -240,6 +258,58 @@ static uint32_t extra_window(const struct tcp_cc_bbr *b)
 	if (!b->is_filled)
 		return 0;
 	return extra < most ? extra : (uint32_t)most;
+}
+
+/*
+ * Has this round lost what a queue of our own making had no room for? Before the first probe the queue may be what startup
+ * left, and what a round brings is as little as draining it or looking for rtprop let out.
+ */
+static bool is_overfull(const struct tcp_cc *cc)
+{
+	const struct tcp_cc_bbr *b = &cc->bbr;
+	uint64_t sent = (uint64_t)b->round_lost + b->round_acked;
+
+	return b->state == PROBE_BW && b->has_probed && b->cycle_idx >= CRUISE &&
+	       b->round_lost >= LOSS_SEGS * cc->mss &&
+	       b->round_lost * UINT64_C(1000) > sent * LOSS_PERMILLE &&
+	       b->round_rtt_ns > b->rtprop_ns + b->rtprop_ns / QUEUE_PART &&
+	       b->round_rtt_ns < b->rtprop_ns + b->rtprop_ns / QUEUE_LONG;
+}
+
+/*
+ * The ceiling of the window, once a round; the theory of operation says why. A round is over with whatever was sent after
+ * it began, which in a recovery may be a few segments: such rounds count as one, until they have brought half of what was
+ * in the network.
+ */
+static void update_ceiling(struct tcp_cc *cc, const struct tcp_cc_sample *s)
+{
+	struct tcp_cc_bbr *b = &cc->bbr;
+	uint64_t held;
+
+	b->round_lost += s->lost;
+	b->round_acked += s->acked;
+	if (s->rtt_ns && (b->round_rtt_ns == 0 || s->rtt_ns < b->round_rtt_ns))
+		b->round_rtt_ns = s->rtt_ns;
+	if (!b->is_round_start)
+		return;
+	held = product(b->bw[(b->round_cnt - 1) % TCP_BBR_ROUNDS], b->round_rtt_ns);
+	if ((uint64_t)b->round_lost + b->round_acked < held / 2)
+		return;
+	if (held && is_overfull(cc)) {
+		held = held * CEILING_PERCENT / 100;
+		b->ceiling = held < TCP_CWND_MAX ? (uint32_t)held : TCP_CWND_MAX;
+		b->ceiling_step = cc->mss;
+		b->clean_cnt = 0;
+	} else if (b->ceiling) {
+		b->ceiling += b->ceiling_step;
+		if (++b->clean_cnt >= CLEAN_ROUNDS)
+			b->ceiling_step += b->ceiling_step / 2;
+		if (b->ceiling >= inflight(cc, GAIN_CWND, 0))
+			b->ceiling = 0;
+	}
+	b->round_lost = 0;
+	b->round_acked = 0;
+	b->round_rtt_ns = 0;
 }
 
 /* 4.3.4.3 BBRCheckCyclePhase() */
@@ -388,6 +458,8 @@ static void set_cwnd(struct tcp_cc *cc, const struct tcp_cc_sample *s)
 			cc->cwnd = ns_max_u(cc->cwnd, MIN_SEGS * cc->mss);
 		}
 	}
+	if (b->ceiling)
+		cc->cwnd = ns_min_u(cc->cwnd, ns_max_u(b->ceiling, MIN_SEGS * cc->mss));
 	if (b->state == PROBE_RTT)
 		cc->cwnd = ns_min_u(cc->cwnd, MIN_SEGS * cc->mss);
 }
@@ -402,6 +474,7 @@ static bool bbr_on_sample(struct tcp_cc *cc, const struct tcp_cc_sample *s, stru
 		start(cc, s, now);
 	update_bw(b, s);
 	update_extra(cc, s, now);
+	update_ceiling(cc, s);
 	check_cycle_phase(cc, s, now);
 	check_full_pipe(b, s);
 	check_drain(cc, s, now);

@@ -75,11 +75,17 @@ struct tcp_cc_bbr {
 	uint32_t extra[2];     /* the most that was beyond @bw: these five rounds, those before */
 	uint8_t extra_idx, extra_rounds;
 	uint32_t round_cnt, bw_round, prior_cwnd;
+	uint64_t round_rtt_ns;            /* least of this round; 0: no sample yet */
+	uint32_t round_lost, round_acked; /* octets of this round */
+	uint32_t ceiling,
+		ceiling_step; /* octets of cwnd at most, 0: as many as you like; and what a round adds */
+	uint8_t clean_cnt;               /* rounds since the ceiling came down */
 	uint16_t pacing_gain, cwnd_gain; /* 1/256 */
 	uint8_t state, cycle_idx, full_cnt;
 	uint8_t prior_ca; /* enum tcp_ca */
 	bool is_started, is_round_start, is_filled, is_conserving;
 	bool is_idle_restart, is_probe_round;
+	bool has_probed; /* for bandwidth, since PROBE_BW began */
 };
 
 /** struct tcp_cc - the view an algorithm has; octets */

@@ -22,8 +22,8 @@
  * whoever is locked out by the others' (Floyd and Jacobson) stays so the longer.
  *
  * Every row has the goodput of all flows, what that is of theory's (the bottleneck, or as many windows a round trip as
- * there are flows), and Jain's index: (sum x)^2 / (n sum x^2). Rows of window-based congestion controls have to have
- * JAIN_LEAST, except where is_index_due() says why not. Else golden values are what a row is compared with.
+ * there are flows), and Jain's index: (sum x)^2 / (n sum x^2). Rows have to have JAIN_LEAST, except where
+ * is_index_due() says why not. Else golden values are what a row is compared with.
  *
  * Equal flows over a queue that drops its tail would run in lockstep without noise, some losing all and others nothing
  * for ever (Floyd and Jacobson 1991, "phase effects"); the remedy is theirs: up to a segment's time at the bottleneck at random.
@@ -226,9 +226,9 @@ static bool is_index_due(const struct path *p)
 {
 	if (share_segs(p) < SHARE_LEAST) /* RFC 5681 3.2, RFC 8985 3.3.1 */
 		return false;
-	/* version 1 of BBR does not answer losses: where two windows of each do not fit, it is chance whose are dropped */
+	/* BBR: where the queue is neither short nor long enough for two windows of each, it is chance whose are dropped */
 	if (p->control->congestion == NS_CC_BBR)
-		return queue_segs(p) > 2 * path_segs(p);
+		return queue_segs(p) < path_segs(p) / 2 || queue_segs(p) > 2 * path_segs(p);
 	/* a run that was too long to be simulated whole: windows have not fallen as often as it takes */
 	return settling_secs(p) <= SECS_MOST;
 }

@@ -553,6 +553,145 @@ START_TEST(bbr_s4_2_3_4_window_before_a_timeout_comes_back)
 }
 END_TEST
 
+/* A round in which a path of @rate brought @acked and lost @lost; its least round trip was @rtt_ns. */
+static void lossy_round(uint32_t acked, uint32_t lost, uint64_t rtt_ns)
+{
+	struct tcp_cc_sample s = sample(MB, rtt_ns, acked);
+
+	s.lost = lost;
+	s.flight = s.prior_flight = 150 * MSS;
+	now = mono_add(now, rtt_ns);
+	give(&s);
+}
+
+/* Into the phases in which what a probe has lost is known. */
+static void reach_cruise(void)
+{
+	reach_probe_bw();
+	while (cc.bbr.cycle_idx != 0)
+		round_of(MB, RTT);
+	for (int i = 0; i < 20 && cc.bbr.cycle_idx != 3; i++)
+		round_of(MB, RTT);
+	ck_assert_uint_eq(cc.bbr.cycle_idx, 3);
+	for (int i = 0; i < 30; i++)
+		within(MB, 10 * MSS, product(MB));
+	while (cc.bbr.cycle_idx < 3)
+		round_of(MB, RTT);
+	lossy_round(100 * MSS, 0, RTT); /* what was counted until here is over */
+}
+
+START_TEST(bbr_losses_beside_a_short_queue_put_a_ceiling_on_the_window)
+{
+	reach_cruise();
+	lossy_round(100 * MSS, 4 * MSS, RTT + RTT / 5);
+	ck_assert_uint_le(cc.cwnd, 108 * MSS); /* 0.9 of what the path and its queue held */
+	ck_assert_uint_eq(info().bw, MB);      /* the model is what it was */
+}
+END_TEST
+
+START_TEST(bbr_losses_without_a_queue_put_none)
+{
+	uint32_t before;
+
+	reach_cruise();
+	before = cc.cwnd;
+	lossy_round(100 * MSS, 10 * MSS, RTT);
+	ck_assert_uint_eq(cc.bbr.ceiling, 0);
+	lossy_round(100 * MSS, 0, RTT);
+	ck_assert_uint_ge(cc.cwnd, before);
+}
+END_TEST
+
+START_TEST(bbr_losses_beside_a_long_queue_put_none)
+{
+	reach_cruise();
+	lossy_round(100 * MSS, 10 * MSS, RTT + RTT / 2);
+	ck_assert_uint_eq(cc.bbr.ceiling, 0);
+}
+END_TEST
+
+START_TEST(bbr_few_losses_put_no_ceiling)
+{
+	reach_cruise();
+	lossy_round(80 * MSS, 2 * MSS, RTT + RTT / 5);
+	ck_assert_uint_eq(cc.bbr.ceiling, 0);
+	lossy_round(1000 * MSS, 20 * MSS, RTT + RTT / 5);
+	ck_assert_uint_eq(cc.bbr.ceiling, 0);
+}
+END_TEST
+
+START_TEST(bbr_what_a_probe_lost_puts_no_ceiling)
+{
+	reach_cruise();
+	while (cc.bbr.cycle_idx != 0)
+		lossy_round(100 * MSS, 0, RTT + 1);
+	lossy_round(100 * MSS, 20 * MSS, RTT + RTT / 5);
+	ck_assert_uint_lt(cc.bbr.cycle_idx, 3);
+	ck_assert_uint_eq(cc.bbr.ceiling, 0);
+}
+END_TEST
+
+/* What startup left in the queue is drained by rounds that bring little. */
+START_TEST(bbr_what_startup_lost_puts_no_ceiling)
+{
+	reach_probe_bw();
+	while (cc.bbr.cycle_idx < 3)
+		round_of(MB, RTT);
+	lossy_round(20 * MSS, 20 * MSS, RTT + RTT / 5);
+	ck_assert_uint_eq(cc.bbr.ceiling, 0);
+}
+END_TEST
+
+START_TEST(bbr_ceiling_rises_with_clean_rounds_and_goes_away)
+{
+	uint32_t was, rise, last_rise = 0;
+
+	reach_cruise();
+	lossy_round(100 * MSS, 4 * MSS, RTT + RTT / 5);
+	was = cc.bbr.ceiling;
+	ck_assert_uint_eq(was, 108 * MSS);
+	for (int i = 0; i < 30 && cc.bbr.ceiling; i++) {
+		lossy_round(100 * MSS, 0, RTT);
+		if (!cc.bbr.ceiling)
+			break;
+		rise = cc.bbr.ceiling - was;
+		ck_assert_uint_ge(rise, i < 2 ? MSS : last_rise);
+		was = cc.bbr.ceiling;
+		last_rise = rise;
+	}
+	ck_assert_uint_eq(cc.bbr.ceiling, 0);
+	for (int i = 0; i < 30; i++)
+		within(MB, 10 * MSS, product(MB));
+	ck_assert_uint_gt(cc.cwnd, 180 * MSS);
+}
+END_TEST
+
+/* In a recovery a round may be a segment long; such count together. */
+START_TEST(bbr_rounds_that_bring_little_count_as_one)
+{
+	reach_cruise();
+	lossy_round(10 * MSS, 4 * MSS, RTT + RTT / 5);
+	ck_assert_uint_eq(cc.bbr.ceiling, 0);
+	ck_assert_uint_eq(cc.bbr.round_lost, 4 * MSS);
+	lossy_round(90 * MSS, 0, RTT + RTT / 5);
+	ck_assert_uint_eq(cc.bbr.ceiling, 108 * MSS);
+	ck_assert_uint_eq(cc.bbr.round_lost, 0);
+}
+END_TEST
+
+/* A window below a segment would never let another out. */
+START_TEST(bbr_ceiling_of_small_segments_has_room_for_large_ones)
+{
+	reach_cruise();
+	tcp_cc_set_mss(&cc, MSS / 8);
+	lossy_round(MSS / 8, MSS, RTT + RTT / 5);
+	ck_assert_uint_gt(cc.bbr.ceiling, 0);
+	tcp_cc_set_mss(&cc, MSS);
+	lossy_round(MSS, 0, RTT);
+	ck_assert_uint_ge(cc.cwnd, 4 * MSS);
+}
+END_TEST
+
 START_TEST(bbr_undo_keeps_the_model_and_looks_for_the_pipe_anew)
 {
 	struct tcp_cc was = cc;
@@ -646,6 +785,13 @@ Suite *bbr_suite(void)
 	tcase_add_test(t, bbr_s4_2_3_3_four_segments_are_the_least);
 	tcase_add_test(t, bbr_s4_2_3_4_first_round_of_recovery_conserves_then_restores);
 	tcase_add_test(t, bbr_s4_2_3_4_window_before_a_timeout_comes_back);
+	tcase_add_test(t, bbr_losses_beside_a_short_queue_put_a_ceiling_on_the_window);
+	tcase_add_test(t, bbr_losses_without_a_queue_put_none);
+	tcase_add_test(t, bbr_losses_beside_a_long_queue_put_none);
+	tcase_add_test(t, bbr_few_losses_put_no_ceiling);
+	tcase_add_test(t, bbr_what_a_probe_lost_puts_no_ceiling);
+	tcase_add_test(t, bbr_what_startup_lost_puts_no_ceiling);
+	tcase_add_test(t, bbr_ceiling_rises_with_clean_rounds_and_goes_away);
 	tcase_add_test(t, bbr_undo_keeps_the_model_and_looks_for_the_pipe_anew);
 	tcase_add_test(t, bbr_switch_leaves_nothing_behind);
 	tcase_add_test(t, bbr_connection_is_paced_and_tells_its_model);
