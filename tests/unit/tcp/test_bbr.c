@@ -554,14 +554,19 @@ START_TEST(bbr_s4_2_3_4_window_before_a_timeout_comes_back)
 END_TEST
 
 /* A round in which a path of @rate brought @acked and lost @lost; its least round trip was @rtt_ns. */
-static void lossy_round(uint32_t acked, uint32_t lost, uint64_t rtt_ns)
+static void lossy_round_at(uint64_t rate, uint32_t acked, uint32_t lost, uint64_t rtt_ns)
 {
-	struct tcp_cc_sample s = sample(MB, rtt_ns, acked);
+	struct tcp_cc_sample s = sample(rate, rtt_ns, acked);
 
 	s.lost = lost;
 	s.flight = s.prior_flight = 150 * MSS;
 	now = mono_add(now, rtt_ns);
 	give(&s);
+}
+
+static void lossy_round(uint32_t acked, uint32_t lost, uint64_t rtt_ns)
+{
+	lossy_round_at(MB, acked, lost, rtt_ns);
 }
 
 /* Into the phases in which what a probe has lost is known. */
@@ -684,8 +689,10 @@ START_TEST(bbr_ceiling_of_small_segments_has_room_for_large_ones)
 {
 	reach_cruise();
 	tcp_cc_set_mss(&cc, MSS / 8);
-	lossy_round(MSS / 8, MSS, RTT + RTT / 5);
+	for (int i = 0; i < 2; i++) /* what a round brought shows when the next one begins */
+		lossy_round_at(MB / 50, MSS, MSS, RTT + RTT / 5);
 	ck_assert_uint_gt(cc.bbr.ceiling, 0);
+	ck_assert_uint_lt(cc.bbr.ceiling, 4 * MSS);
 	tcp_cc_set_mss(&cc, MSS);
 	lossy_round(MSS, 0, RTT);
 	ck_assert_uint_ge(cc.cwnd, 4 * MSS);
@@ -792,6 +799,8 @@ Suite *bbr_suite(void)
 	tcase_add_test(t, bbr_what_a_probe_lost_puts_no_ceiling);
 	tcase_add_test(t, bbr_what_startup_lost_puts_no_ceiling);
 	tcase_add_test(t, bbr_ceiling_rises_with_clean_rounds_and_goes_away);
+	tcase_add_test(t, bbr_rounds_that_bring_little_count_as_one);
+	tcase_add_test(t, bbr_ceiling_of_small_segments_has_room_for_large_ones);
 	tcase_add_test(t, bbr_undo_keeps_the_model_and_looks_for_the_pipe_anew);
 	tcase_add_test(t, bbr_switch_leaves_nothing_behind);
 	tcase_add_test(t, bbr_connection_is_paced_and_tells_its_model);
