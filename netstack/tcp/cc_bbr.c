@@ -67,7 +67,7 @@ enum {
 	LOSS_SEGS = 3,
 	QUEUE_PART = 20,      /* of rtprop: a round trip that is longer by it has met a queue */
 	QUEUE_LONG = 2,       /* likewise: here windows of two products fit and make shares equal */
-	CEILING_PERCENT = 90, /* of what a round brought that lost too much */
+	CEILING_PERCENT = 90, /* of what was in the network in a round that lost too much */
 	CRUISE = 3,           /* phase from which on what the probe lost has been heard of */
 	CLEAN_ROUNDS = 2,     /* before the ceiling rises faster each time */
 };
@@ -262,7 +262,7 @@ static uint32_t extra_window(const struct tcp_cc_bbr *b)
 
 /*
  * Has this round lost what a queue of our own making had no room for? Before the first probe the queue may be what startup
- * left, and what a round brings is as little as draining it or looking for rtprop let out.
+ * left, and a round brings as little as draining it or looking for rtprop let out.
  */
 static bool is_overfull(const struct tcp_cc *cc)
 {

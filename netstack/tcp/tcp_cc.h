@@ -77,10 +77,10 @@ struct tcp_cc_bbr {
 	uint32_t round_cnt, bw_round, prior_cwnd;
 	uint64_t round_rtt_ns;            /* least of this round; 0: no sample yet */
 	uint32_t round_lost, round_acked; /* octets of this round */
-	uint32_t ceiling,
-		ceiling_step; /* octets of cwnd at most, 0: as many as you like; and what a round adds */
-	uint8_t clean_cnt;               /* rounds since the ceiling came down */
-	uint16_t pacing_gain, cwnd_gain; /* 1/256 */
+	uint32_t ceiling;                 /* octets of cwnd at most, 0: as many as you like */
+	uint32_t ceiling_step;            /* octets that a clean round adds to it */
+	uint8_t clean_cnt;                /* rounds since the ceiling came down */
+	uint16_t pacing_gain, cwnd_gain;  /* 1/256 */
 	uint8_t state, cycle_idx, full_cnt;
 	uint8_t prior_ca; /* enum tcp_ca */
 	bool is_started, is_round_start, is_filled, is_conserving;
